@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
-from services.domain.gates import GateName, GateStatus
+from services.domain.gates import GateStatus
 from services.domain.problems import Problem
 from tests.adversary.frame import rendered
 from tests.repeated import evaluated

@@ -6,75 +6,80 @@ import dataclasses
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
 from services.domain.constraints import sentences
 from services.domain.gates import GateStatus
-from workers.ipc.sparse import holds_sparse
-from workers.ipc.tensors import flatten, structure
+from workers.ipc.tensors import flatten
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
-from workers.referee.gates.checks.endurance import (
-    LEAST_GROWING,
-    SHAPES,
-    after_many_calls,
-    after_many_shapes,
-    call_before,
-    keeps_memory,
-)
+from workers.referee.gates.checks.endurance import call_before, on_many_calls
 from workers.referee.gates.checks.held_out_timing import time_held_out
 from workers.referee.gates.checks.left_kinds import on_left_kinds
 from workers.referee.gates.checks.left_state import leaves_state
+from workers.referee.gates.checks.mixed_calls import on_mixed, shown
 from workers.referee.gates.checks.other_values import on_other_values, taken
 from workers.referee.gates.checks.parameter_use import with_other_parameters, with_other_settings
 from workers.referee.gates.checks.recovery import after_an_exception
+from workers.referee.gates.checks.size_groups import (
+    LARGEST_BYTES,
+    Change,
+    SizeGroup,
+    announced,
+    bytes_of,
+    larger,
+    size_groups,
+    size_of,
+    to_size,
+    unchanged,
+)
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
-from workers.referee.inputs.resize import Axes, dimensions, odd_part, resized_at, sharing, spread
+from workers.referee.inputs.named_sizes import named_sizes
+from workers.referee.inputs.resize import Axes, spread
 from workers.referee.inputs.transforms import any_code
 from workers.referee.state import ReferenceState
-from workers.referee.trial import Mode, Trial
+from workers.referee.trial import Trial
 from workers.runner.step import DENSE
 
 DERIVED_SLOT = 1000
-LARGEST_BYTES = 64 << 20
-"""Inputs of a call from which on nothing larger is tried: the reference and the candidate would take their time."""
-GROWTH = 1.5
 MORE_KINDS = 0.3
 """Share of the shapes that are tried on two further kinds of values."""
 MAY_RAISE = ". A kernel may raise an exception for shapes that it does not support"
 """What is said of a mismatch where nothing was announced: it need not be able to do everything."""
-IN_BETWEEN = 68
-"""Sizes from here on, up to the announced one, are tried beside smaller ones."""
-MOST_IN_BETWEEN = 2
-"""Sets of dimensions that get such a size."""
 FEW_PLACES = (1, 3, 5, 7, 11)
 LEAST = 12
 """Sizes below which a draw of few places is far from what was announced."""
-MOST_GROUPS = 6
-"""Sets of dimensions that change together."""
+MOST_ALONE = 6
+"""Groups of dimensions that take each kind of size alone."""
+
 LONG = (1 << 16, 5 << 14)
 """Sizes that 16 bits do not count."""
+BEYOND = 8
+"""Factor of a number in the candidate's source: a little behind an array's end there may be room by chance."""
 LONG_BYTES = 8 << 20
 """Inputs of such a call, at most."""
 LONG_S = 0.01
 """A reference's run from which on sizes grow no further: the next may take 16 times as long."""
+NAMED_S = 0.05
+"""The same where the candidate's source names a longer size: few do."""
 MOST_LONG = 3
 SHORT = 5
 """Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
+ANNOUNCED_ONLY = "PROVEN FOR THE ANNOUNCED SIZES OF"
+MOST_TOLD = 6
+"""Dimensions that are named."""
 MOST_SPREAD = 2
 MOST_EXCHANGED = 4
 """Times a size is larger than the one that it is exchanged for."""
-MOST_GROWING = 2
-"""Sets of dimensions that grow step by step."""
-Change = Callable[[list[torch.Tensor]], "list[torch.Tensor] | None"]
-"""Gives a call's tensors other sizes; None where that breaks a structure."""
+MIXED_SETS, MIXED_OF_SET = 3, 2
+"""Further input sets, and calls of each, of which several things change."""
 Derived = tuple[list[Any], Change | None]
 """A call of other shapes; and, where they are far from the announced ones, what makes another one of a draw."""
 
@@ -84,16 +89,14 @@ def examine(trial: Trial) -> GateFinding:
     be refused by an exception: silence fails. Fails with the first mismatch."""
     notes = list[str]()
     promised = sentences(trial.state.problem.limits.constraints)
-    groups = list[Axes]()
+    groups = list(size_groups(trial, announced(trial)))
     finding = (
         _on_held_out(trial)
-        or _on_derived(trial, notes, groups)
+        or _on_derived(trial, groups, notes)
         or on_left_kinds(trial, notes)
         or on_other_values(trial, notes)
+        or (None if _is_enough(trial) else on_many_calls(trial, [one.axes for one in groups if not one.is_small]))
     )
-    if finding is not None:
-        return finding
-    finding = None if _is_enough(trial) else _on_many_calls(trial, groups)
     if finding is not None:
         return finding
     doubt = with_other_settings(trial)
@@ -131,44 +134,22 @@ def _on_held_out(trial: Trial) -> GateFinding | None:
     return None
 
 
-def _on_many_calls(trial: Trial, groups: list[Axes]) -> GateFinding | None:
-    """What is wrong with an ordinary call after many others, of small shapes and of growing ones along `groups`; memory
-    that each call keeps."""
-    if trial.state.place.is_gpu or trial.state.mutates or trial.mode is not Mode.FULL:
-        return None
-    finding = keeps_memory(trial)
-    if finding is not None or not groups:
-        return finding
-    arguments = _announced(trial)
-    cuts = [_to_size(trial, axes, min(SHORT, _size(flatten(arguments), axes)), apart=False) for axes in groups]
-    small = _cut_by(trial, arguments, cuts)
-    finding = None if small is None else after_many_calls(trial, small)
-    for axes in random.SystemRandom().sample(groups, min(MOST_GROWING, len(groups))):
-        others = [cut for one, cut in zip(groups, cuts, strict=True) if not set(one) & set(axes)]
-        to_last = _to_size(trial, axes, LEAST_GROWING + SHAPES - 1, apart=True)
-        longest = None if finding is not None else _cut_by(trial, arguments, [*others, to_last])
-        if longest is not None:
-            finding = after_many_shapes(trial, longest, axes)
+def _on_derived(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFinding | None:
+    """What is wrong on other shapes; `notes` gets what became of each."""
+    finding = _on_each(trial, groups, notes) or on_mixed(trial, groups, notes) or _on_further_sets(trial, notes)
+    if finding is None and not _is_enough(trial):
+        _tell_unchanged(trial, groups)
     return finding
 
 
-def _cut_by(trial: Trial, arguments: list[Any], changes: Sequence[Change]) -> list[Any] | None:
-    """A call's arguments after the changes, but for those that break a structure, where the reference takes them."""
-    tensors = flatten(arguments)
-    for change in changes:
-        tensors = change(tensors) or tensors
-    return taken(trial.state, arguments, tensors)
-
-
-def _on_derived(trial: Trial, notes: list[str], groups: list[Axes]) -> GateFinding | None:
-    """What is wrong on other shapes; `notes` gets what became of each, `groups` the dimensions that change together.
-    Before each comes a call of the announced ones."""
+def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFinding | None:
+    """The same where one thing changes at a time. Before each call comes one of the announced shapes."""
     before = call_before(trial)
     for index, (arguments, change) in enumerate(_each_once(trial, _derived(trial, groups))):
         if notes and _is_enough(trial):
             notes.append("there was no time for other shapes")
             break
-        where = f"derived shapes {_shown(trial.shapes_of(arguments))}"
+        where = f"derived shapes {shown(trial.shapes_of(arguments))}"
         before()
         try:
             finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
@@ -196,6 +177,28 @@ def _on_derived(trial: Trial, notes: list[str], groups: list[Axes]) -> GateFindi
     return None
 
 
+def _tell_unchanged(trial: Trial, groups: list[SizeGroup]) -> None:
+    """Note which sizes were the announced ones in every call, though others are possible."""
+    arguments = announced(trial)
+    shapes, named = trial.shapes_of(arguments), unchanged(trial, arguments, groups)
+    names = _owners(trial.state.problem.argument_names, arguments)
+    found = [f"`{names[place]}` (dimension {axis}: {shapes[place][axis]})" for place, axis in named]
+    if found:
+        rest = f" and {len(found) - MOST_TOLD} more" if len(found) > MOST_TOLD else ""
+        trial.notes.append(f"{ANNOUNCED_ONLY} {', '.join(found[:MOST_TOLD])}{rest}: no call had another one")
+
+
+def _on_further_sets(trial: Trial, notes: list[str]) -> GateFinding | None:
+    """What is wrong in calls of the other open input sets in which several things change."""
+    others = trial.state.set_numbers[1:]
+    for number in random.SystemRandom().sample(others, min(MIXED_SETS, len(others))):
+        groups = list(size_groups(trial, announced(trial, number), number))
+        finding = on_mixed(trial, groups, notes, number=number, most=MIXED_OF_SET, where=f"input set {number}, ")
+        if finding is not None:
+            return finding
+    return None
+
+
 def _reads_from_nothing(trial: Trial, arguments: list[Any], fault: RunnerFault) -> bool:
     """Whether a kernel that begins with the first element of each row met rows without one: honest ones do so."""
     first, *_ = trial.shapes_of(arguments)
@@ -205,7 +208,7 @@ def _reads_from_nothing(trial: Trial, arguments: list[Any], fault: RunnerFault) 
 def _again(trial: Trial, change: Change, number: int, where: str) -> GateFinding | None:
     """What is wrong on another draw of these shapes, by the reference's own error there: far from the announced sizes,
     now and then a row hangs on a rounding."""
-    state, arguments = trial.state, _announced(trial)
+    state, arguments = trial.state, announced(trial)
     tensors = change(flatten(arguments))
     call = None if tensors is None else taken(state, arguments, tensors)
     if call is None:
@@ -236,6 +239,15 @@ def _changed(
     return None
 
 
+def _owners(names: Sequence[str], arguments: Sequence[Any]) -> list[str]:
+    """For each tensor of a call the name of the argument that holds it."""
+    return [
+        names[number] if number < len(names) else f"argument {number}"
+        for number, one in enumerate(arguments)
+        for _ in flatten(one)
+    ]
+
+
 def _is_enough(trial: Trial) -> bool:
     """Whether the time for other shapes is used up."""
     return trial.used_share > trial.budget.shapes_share
@@ -261,7 +273,7 @@ def _piling_up(trial: Trial) -> list[Distribution]:
 
 def _each_once(trial: Trial, calls: Iterator[Derived]) -> Iterator[Derived]:
     """Calls of the same shapes once: of small sizes, and of multiples of something, there are few."""
-    seen = {trial.shapes_of(_announced(trial))}
+    seen = {trial.shapes_of(announced(trial))}
     for arguments, change in calls:
         shapes = trial.shapes_of(arguments)
         if shapes not in seen:
@@ -269,70 +281,44 @@ def _each_once(trial: Trial, calls: Iterator[Derived]) -> Iterator[Derived]:
             yield arguments, change
 
 
-def _derived(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
+def _derived(trial: Trial, groups: list[SizeGroup]) -> Iterator[Derived]:
     """Other shapes that the reference takes: each dimension smaller, larger, of few places and, on a CPU, of none and
     of very many; then what broadcasts as large as what it meets. One after the other, since cuts of large inputs may
     be large."""
-    state, arguments = trial.state, _announced(trial)
+    state, arguments = trial.state, announced(trial)
     indices = index_structure(flatten(arguments))
-    if indices is not None or holds_sparse(structure(arguments, [])):
-        yield from ((call, None) for call in _fewer_rows(state, arguments, indices))
-        return
+    yield from ((call, None) for call in _fewer_rows(state, arguments, indices))
     part = arguments
-    for axes, cut in _groups(trial, arguments):
-        groups.append(axes)
-        part = min(part, state.problem.forward_arguments(cut), key=_bytes)
-        yield cut, None
+    for group in groups:
+        part = min(part, state.problem.forward_arguments(group.call), key=bytes_of)
+        yield group.call, None
     for axes, size in _other_sizes(trial, flatten(arguments), groups):
-        change = _to_size(trial, axes, size, apart=state.chooses)
+        change = to_size(trial, axes, size, apart=state.chooses)
         tensors = change(flatten(arguments))
         if tensors is not None and (call := taken(state, arguments, tensors)):
-            is_far = size < min(LEAST, _size(flatten(arguments), axes))
+            is_far = size < min(LEAST, size_of(flatten(arguments), axes))
             yield call, change if is_far else None
-    yield from _exchanged(trial, groups)
-    if not state.place.is_gpu:
-        yield from _long(trial, groups)
+    if indices is None:
+        yield from _exchanged(trial, [group.axes for group in groups if not (group.is_small or group.is_square)])
+    if not state.place.is_gpu and indices is None:
+        yield from _long(trial, [group.axes for group in groups if not (group.is_small or group.is_square)])
     yield from _spread(trial, part)
-
-
-def _groups(trial: Trial, arguments: list[Any]) -> Iterator[tuple[Axes, list[Any]]]:
-    """Dimensions that the reference has change together, each set with a call in which they are cut."""
-    tensors, steps = flatten(arguments), trial.state.problem.limits.steps(arguments)
-    done, count = set[tuple[int, int]](), 0
-    for dimension in dimensions(tensors):
-        if dimension in done or count == MOST_GROUPS:
-            continue
-        size = odd_part(_size(tensors, [dimension]), random.SystemRandom())
-        for axes in sharing(tensors, dimension):
-            cut = resized_at(tensors, axes, size, steps=steps)
-            if cut is not None and (call := taken(trial.state, arguments, cut)):
-                done.update(axes)
-                count += 1
-                yield axes, call
-                break
-
-
-def _to_size(trial: Trial, axes: Axes, size: int, *, apart: bool) -> Change:
-    """What gives dimensions a size."""
-    limits = trial.state.problem.limits
-    steps = limits.steps(_announced(trial)) if limits else {}
-    return lambda tensors: resized_at(tensors, axes, size, apart=apart, steps=steps)
 
 
 def _exchanged(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
     """A call in which two sizes are exchanged, so that tensors have as many elements as before."""
-    arguments = _announced(trial)
+    arguments = announced(trial)
     tensors = flatten(arguments)
-    sizes = [(one, _size(tensors, one)) for one in groups]
+    sizes = [(one, size_of(tensors, one)) for one in groups]
     pairs = [
         (one, other)
         for one, other in itertools.combinations(sizes, 2)
         if one[1] != other[1] and max(one[1], other[1]) <= MOST_EXCHANGED * min(one[1], other[1])
     ]
-    if not pairs or _bytes(tensors) > LARGEST_BYTES:
+    if not pairs or bytes_of(tensors) > LARGEST_BYTES:
         return
     (axes, size), (others, other) = random.SystemRandom().choice(pairs)
-    change = _chain([_to_size(trial, axes, other, apart=True), _to_size(trial, others, size, apart=True)])
+    change = _chain([to_size(trial, axes, other, apart=True), to_size(trial, others, size, apart=True)])
     changed = change(tensors)
     if changed is not None and (call := taken(trial.state, arguments, changed)):
         call_before(trial)()  # whatever others have cost: what is kept for the announced sizes is there
@@ -343,9 +329,10 @@ def _long(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
     """Calls of which one dimension is longer than what 16 bits count, or as long as the reference takes in no time, the
     others short."""
     for axes in random.SystemRandom().sample(groups, min(MOST_LONG, len(groups))):
-        arguments = _announced(trial)
+        arguments = announced(trial)
         others = [one for one in groups if not set(one) & set(axes)]
-        short = [_to_size(trial, one, min(SHORT, _size(flatten(arguments), one)), apart=False) for one in others]
+        least = 1 if _long_names(trial) else SHORT
+        short = [to_size(trial, one, min(least, size_of(flatten(arguments), one)), apart=False) for one in others]
         for before in (short, []):
             found = _longest(trial, arguments, axes, before)
             if found is not None:
@@ -353,24 +340,31 @@ def _long(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
                 break
 
 
+def _long_names(trial: Trial) -> list[int]:
+    """Numbers in the candidate's source that are longer still: its arrays may have so many elements."""
+    return [one for one in named_sizes(trial.request.source) if one >= LONG[0]]
+
+
 def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change]) -> Derived | None:
     """The longest such call after other changes: sizes grow step by step, as long as the reference takes no time."""
     state, found, started = trial.state, None, flatten(arguments)
     for change in before:
         started = change(started) or started
-    own = _size(started, axes)
-    most = min(random.SystemRandom().randrange(*LONG), own * LONG_BYTES // max(1, _bytes(started)))
+    own = size_of(started, axes)
+    named = _long_names(trial)
+    size = BEYOND * random.SystemRandom().choice(named) + 1 if named else random.SystemRandom().randrange(*LONG)
+    most = min(size, own * LONG_BYTES // max(1, bytes_of(started)))
     size = own
     while size < most:
         size = min(most, 4 * size)
-        change = _chain([*before, _to_size(trial, axes, size, apart=True)])
+        change = _chain([*before, to_size(trial, axes, size, apart=True)])
         tensors = change(flatten(arguments))
         began = time.monotonic()
         call = None if tensors is None else taken(state, arguments, tensors)
         if call is None:
             break
         found = call, change
-        if time.monotonic() - began > LONG_S:
+        if time.monotonic() - began > (NAMED_S if named else LONG_S):
             break
     return found
 
@@ -414,39 +408,15 @@ def _fewer_rows(state: ReferenceState, arguments: list[Any], found: IndexStructu
     return [call for cut in cuts if (call := taken(state, arguments, cut))]
 
 
-def _announced(trial: Trial) -> list[Any]:
-    """Arguments of `forward` as the problem draws them; cotangents follow from their shapes."""
-    return trial.state.problem.forward_arguments(trial.draw(0, OWN))
-
-
-def _other_sizes(trial: Trial, tensors: list[torch.Tensor], groups: list[Axes]) -> Iterator[tuple[Axes, int]]:
-    """Sizes of dimensions: one, few places, less and more than announced, and on a CPU none."""
-    is_small = _bytes(tensors) <= LARGEST_BYTES
+def _other_sizes(trial: Trial, tensors: list[torch.Tensor], groups: list[SizeGroup]) -> Iterator[tuple[Axes, int]]:
+    """Sizes of dimensions: few places, more than announced, and on a CPU none; others come with `on_mixed`."""
+    is_small = bytes_of(tensors) <= LARGEST_BYTES
     generator = random.SystemRandom()
-    for number, axes in enumerate(groups):
-        size = _size(tensors, axes)
-        if number == 0:
-            yield axes, 1
-        yield axes, generator.choice(FEW_PLACES)
-        if is_small and size > IN_BETWEEN and number < MOST_IN_BETWEEN:
-            yield axes, generator.randrange(IN_BETWEEN, size)
-        if is_small:
-            yield axes, round(size * generator.uniform(1.0, GROWTH)) + 1
+    for group in groups[:MOST_ALONE]:
+        if group.may_shrink:
+            yield group.axes, generator.choice(FEW_PLACES)
+        if is_small and not group.is_small:
+            yield group.axes, larger(group.size, generator)
         # a grid of no blocks is an error of CUDA's that many kernels leave to the next launch
-        if not trial.state.place.is_gpu:
-            yield axes, 0
-
-
-def _bytes(arguments: list[Any]) -> int:
-    """Size of a call's tensors."""
-    return sum(tensor.nbytes for tensor in flatten(arguments))
-
-
-def _size(tensors: Sequence[torch.Tensor], axes: Axes) -> int:
-    """The size of dimensions that share one."""
-    return tensors[axes[0][0]].shape[axes[0][1]]
-
-
-def _shown(shapes: Sequence[Sequence[int]]) -> str:
-    """Shapes as people write them: `67×2048, 2048`."""
-    return ", ".join("×".join(str(size) for size in shape) or "scalar" for shape in shapes)
+        if not trial.state.place.is_gpu and group.may_shrink:
+            yield group.axes, 0

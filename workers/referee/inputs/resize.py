@@ -15,6 +15,8 @@ from workers.referee.inputs.index_structure import INDEX_DTYPES
 from workers.referee.inputs.value_kinds import differ_along, has_one_a_row, is_code, is_continuous, must_differ
 from workers.referee.inputs.value_structure import has_zeros_in_place, is_symmetric, with_rows_of
 
+SMALL = 4
+"""Places from which on a dimension can be cut."""
 MOST_SIZES = 4
 """Dimensions of its size with which a dimension is changed, one at a time."""
 SHRINKING = 1 - 1 / 64
@@ -39,7 +41,7 @@ def cut_along(
     sizes are multiples of, the size is the next legal one.
     """
     size = _shared_size(tensors, last=last)
-    if size is None or size < 4:
+    if size is None or size < SMALL:
         return None
     return resized(tensors, odd_part(size, generator), last=last, steps=steps)
 
@@ -85,11 +87,17 @@ def resized_at(
     what sizes are multiples of, the size is the next legal one."""
     size = tensors[axes[0][0]].shape[axes[0][1]]
     legal = legal_size(new, size, axes, steps) if size else None
-    if legal is None or (legal > size and any(map(_is_of_one_size, tensors))):
+    if legal is None:
         return None
     changed = list(tensors)
-    for place, axis in axes:
-        changed[place] = _resized(changed[place], axis, legal, apart=apart)
+    for place in dict.fromkeys(place for place, _ in axes):
+        along = [axis for at, axis in axes if at == place]
+        larger = _larger_matrix(tensors[place], along, legal) if legal > size else None
+        if larger is None and legal > size and _grows_beyond_its_structure(tensors[place], along):
+            return None
+        for axis in () if larger is not None else along:
+            changed[place] = _resized(changed[place], axis, legal, apart=apart)
+        changed[place] = changed[place] if larger is None else larger
     if any(has_one_a_row(old) and not has_one_a_row(one) for old, one in zip(tensors, changed, strict=True)):
         return None
     within = _within(changed, size, legal)
@@ -104,8 +112,34 @@ def resized_at(
 def dimensions(tensors: Sequence[torch.Tensor]) -> list[tuple[int, int]]:
     """Each dimension whose size may change, as a tensor's place and the dimension's number: the first tensor's first
     and last one before others."""
-    found = [(place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] >= 4]
+    found = [
+        (place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] >= SMALL
+    ]
     return sorted(found, key=lambda one: (one[0] > 0, one[1] not in (0, tensors[one[0]].dim() - 1)))
+
+
+def small_dimensions(tensors: Sequence[torch.Tensor]) -> list[tuple[int, int]]:
+    """Each dimension of fewer than four places, as above: it may only grow. A last one of one place makes a column,
+    which is another thing than a matrix."""
+    return [
+        (place, axis)
+        for place, one in enumerate(tensors)
+        for axis, size in enumerate(one.shape)
+        if 1 <= size < SMALL and not (size == 1 and axis == one.dim() - 1)
+    ]
+
+
+def growing_together(tensors: Sequence[torch.Tensor], dimension: tuple[int, int]) -> list[Axes]:
+    """The same as `sharing` for a dimension of few places. One of a single place grows with those of tensors of its
+    shape; there is none where another tensor has one too, which may be there to broadcast."""
+    own, axis = dimension
+    if tensors[own].shape[axis] > 1:
+        return sharing(tensors, dimension)
+    rest = tensors[own].dim() - axis
+    alike = tuple((place, axis) for place, one in enumerate(tensors) if one.shape == tensors[own].shape)
+    others = [one for one in tensors if one.shape != tensors[own].shape]
+    sizes = [one.shape[at] for one in others for at in {axis, one.dim() - rest} if 0 <= at < one.dim()]
+    return [] if 1 in sizes else [alike]
 
 
 def sharing(tensors: Sequence[torch.Tensor], dimension: tuple[int, int]) -> list[Axes]:
@@ -173,10 +207,27 @@ def _shared_size(tensors: Sequence[torch.Tensor], *, last: bool) -> int | None:
     return int(tensors[0].shape[-1 if last else 0])
 
 
-def _is_of_one_size(tensor: torch.Tensor) -> bool:
+def _grows_beyond_its_structure(tensor: torch.Tensor, axes: Sequence[int]) -> bool:
     """Whether more of the same has another structure: a triangle's zeros would stand elsewhere, and a definite matrix
-    would be definite no longer."""
+    would be definite no longer. More matrices of the same size have the same."""
+    if all(axis < tensor.dim() - 2 for axis in axes):
+        return False
     return is_symmetric(tensor) or (has_zeros_in_place(tensor) and not is_code(tensor))
+
+
+def _larger_matrix(tensor: torch.Tensor, axes: Sequence[int], new: int) -> torch.Tensor | None:
+    """Larger triangles in the place of triangles, each row and column as often as the others; None for what is none."""
+    last = (tensor.dim() - 2, tensor.dim() - 1)
+    if tuple(sorted(axes)) != last or tensor.shape[-1] != tensor.shape[-2]:
+        return None
+    if tensor.is_complex() or is_eight_bit(tensor) or not tensor.is_contiguous():
+        return None
+    is_lower, is_upper = not bool(tensor.triu(1).any()), not bool(tensor.tril(-1).any())
+    if is_lower == is_upper or not bool((tensor.diagonal(dim1=-2, dim2=-1) != 0).all()):
+        return None
+    source = torch.arange(new, device=tensor.device) * tensor.shape[-1] // new
+    spread = tensor.index_select(-1, source).index_select(-2, source)
+    return (spread.tril() if is_lower else spread.triu()).contiguous()
 
 
 def _within(tensors: Sequence[torch.Tensor], size: int, new: int) -> list[torch.Tensor] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from workers.referee.boundary.slots import Slot
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_draw
 from workers.referee.gates.checks.other_values import taken
+from workers.referee.gates.checks.size_groups import Change, announced, size_of, to_size
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, rebuilt
 from workers.referee.inputs.resize import Axes
@@ -32,6 +33,10 @@ ENDURANCE_SLOT = 5000
 PERIOD = 256
 """Calls after which a counter of eight bits is what it was."""
 SHAPES = 300
+MOST_GROWING = 2
+"""Sets of dimensions that grow step by step."""
+SHORT = 5
+"""Sizes of the other dimensions then."""
 LEAST_GROWING = 17
 """The first of growing sizes: references that take it take larger ones."""
 MOST_BYTES = 8 << 20
@@ -89,6 +94,35 @@ def _with_nans(trial: Trial, arguments: list[Any]) -> list[Any] | None:
     except Refused:
         return None
     return call
+
+
+def on_many_calls(trial: Trial, groups: list[Axes]) -> GateFinding | None:
+    """What is wrong with an ordinary call after many others, of small shapes and of growing ones along `groups`; memory
+    that each call keeps."""
+    if trial.state.place.is_gpu or trial.state.mutates or trial.mode is not Mode.FULL:
+        return None
+    finding = keeps_memory(trial)
+    if finding is not None or not groups:
+        return finding
+    arguments = announced(trial)
+    cuts = [to_size(trial, axes, min(SHORT, size_of(flatten(arguments), axes)), apart=False) for axes in groups]
+    small = _cut_by(trial, arguments, cuts)
+    finding = None if small is None else after_many_calls(trial, small)
+    for axes in random.SystemRandom().sample(groups, min(MOST_GROWING, len(groups))):
+        others = [cut for one, cut in zip(groups, cuts, strict=True) if not set(one) & set(axes)]
+        to_last = to_size(trial, axes, LEAST_GROWING + SHAPES - 1, apart=True)
+        longest = None if finding is not None else _cut_by(trial, arguments, [*others, to_last])
+        if longest is not None:
+            finding = after_many_shapes(trial, longest, axes)
+    return finding
+
+
+def _cut_by(trial: Trial, arguments: list[Any], changes: Sequence[Change]) -> list[Any] | None:
+    """A call's arguments after the changes, but for those that break a structure, where the reference takes them."""
+    tensors = flatten(arguments)
+    for change in changes:
+        tensors = change(tensors) or tensors
+    return taken(trial.state, arguments, tensors)
 
 
 def keeps_memory(trial: Trial) -> GateFinding | None:

@@ -138,7 +138,7 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
             most = max(MOST_OTHERS, min(MOST_OF_ONE, MOST_NUMBERS // numbers))
         loosened_ones = _loosened_ones(state, announced, place) if number == 0 and argument < len(announced) else ()
         tried = itertools.chain(
-            itertools.islice(_taken_ones(state, given, place), most if number == 0 else 1),
+            itertools.islice(taken_ones(state, given, place), most if number == 0 else 1),
             itertools.islice(loosened_ones, MOST_LOOSENED),
         )
         is_tried, refusal = False, None
@@ -194,7 +194,7 @@ def _on_ranges(
             changed[place] = within(tensors[place], low, one.high, evenly=one.is_index)
         other = list(rebuilt(announced, relaid(changed, tensors)))
         kept = limits.kept(announced, other) if limits else other
-        found = None if is_same(kept, announced) else _with_cotangents(trial.state, kept, is_plain=False)
+        found = None if is_same(kept, announced) else with_cotangents(trial.state, kept, is_plain=False)
         if found is None:
             continue
         finding, refusal = _tried(trial, found[0], RANGES_SLOT + index, f"{kind} whole numbers", found[1])
@@ -219,7 +219,7 @@ def _on_shared_structure(trial: Trial, announced: list[Any], notes: list[str]) -
     for index, removal in enumerate(removals):
         if state.problem.limits.excludes(announced, removal.arguments):
             continue
-        found = _with_cotangents(state, removal.arguments, is_plain=False)
+        found = with_cotangents(state, removal.arguments, is_plain=False)
         if found is None:
             continue
         name, gate = _called(state.problem.argument_names, paths[removal.place]), trial.errors.gate
@@ -248,7 +248,7 @@ def _on_calls(
     for index, (where, kind, changed) in enumerate(calls):
         if state.problem.limits.excludes(announced, changed):
             continue
-        found = _with_cotangents(state, changed, is_plain=False)
+        found = with_cotangents(state, changed, is_plain=False)
         if found is None:
             continue
         finding, refusal = _tried(trial, found[0], CALLS_SLOT + index, where, found[1], kind)
@@ -272,7 +272,7 @@ def _on_nested(trial: Trial, announced: list[Any], notes: list[str]) -> GateFind
 
 
 def _is_taken(state: ReferenceState, arguments: list[Any]) -> bool:
-    return _with_cotangents(state, arguments, is_plain=True) is not None
+    return with_cotangents(state, arguments, is_plain=True) is not None
 
 
 def _related(state: ReferenceState, announced: list[Any]) -> list[tuple[str, Distribution, list[Any]]]:
@@ -294,11 +294,11 @@ def taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tenso
     reference takes them."""
     limits = state.problem.limits
     other = limits.fitted(arguments, list(rebuilt(arguments, tensors)), may_move=not state.chooses)
-    found = None if other is None else _with_cotangents(state, other, is_plain=False)
+    found = None if other is None else with_cotangents(state, other, is_plain=False)
     return None if found is None else found[0]
 
 
-def _with_cotangents(state: ReferenceState, arguments: list[Any], *, is_plain: bool) -> tuple[list[Any], Answer] | None:
+def with_cotangents(state: ReferenceState, arguments: list[Any], *, is_plain: bool) -> tuple[list[Any], Answer] | None:
     """Arguments of a call, where the reference takes them, and what it makes of them; `is_plain`: whether plain values
     are other ones."""
     if not _rehearsed(state, arguments, is_plain=is_plain):
@@ -330,7 +330,7 @@ def _caller(trial: Trial) -> Iterator[Trial]:
         yield other
 
 
-def _taken_ones(state: ReferenceState, given: Sequence[Any], place: int) -> Iterator[tuple[Variation, Answer]]:
+def taken_ones(state: ReferenceState, given: Sequence[Any], place: int) -> Iterator[tuple[Variation, Answer]]:
     """Other values that the reference takes, with what it makes of them, and on which it gives the same twice: a
     dropout's rate that was zero would no longer."""
     path, leaf = leaves(list(given))[place]
@@ -344,7 +344,7 @@ def _taken_ones(state: ReferenceState, given: Sequence[Any], place: int) -> Iter
         if abs(number) * seconds_by > SLOWEST_S:
             continue
         began = time.perf_counter()
-        found = _with_cotangents(state, arguments, is_plain=True)
+        found = with_cotangents(state, arguments, is_plain=True)
         if found is None:
             continue
         if number:
@@ -406,7 +406,7 @@ def _loosened_ones(state: ReferenceState, announced: list[Any], place: int) -> I
     """Values that lack an announced structure, where the reference takes them."""
     for variation in loosened(announced, place, _freedom(state)):
         if not state.problem.limits.excludes(announced, variation.arguments):
-            found = _with_cotangents(state, variation.arguments, is_plain=True)
+            found = with_cotangents(state, variation.arguments, is_plain=True)
             if found is not None:
                 yield dataclasses.replace(variation, arguments=found[0]), found[1]
 

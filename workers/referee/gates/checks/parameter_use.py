@@ -28,6 +28,8 @@ from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_draw, try_values
 from workers.referee.gates.checks.instances import with_settings_beside
+from workers.referee.gates.checks.mixed_calls import on_mixed
+from workers.referee.gates.checks.size_groups import announced, size_groups
 from workers.referee.gates.finding import GateFinding, failed, suspicious
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import UNCHANGING, Trial
@@ -46,6 +48,8 @@ UNKNOWN = (
 )
 
 SETTINGS_SLOT = 2000
+MIXED_OF_SETTING = 3
+"""Calls of a model that is built with an entry of `INIT_SETS` of which several things change."""
 
 
 def with_other_parameters(trial: Trial) -> GateFinding | None:
@@ -195,7 +199,7 @@ def with_other_settings(trial: Trial) -> GateFinding | None:
                     doubt = suspicious(
                         f"{where}: its parameters do not match the reference's: {', '.join(other.missing)}"
                     )
-                finding = try_values(other, other.draw(0, OWN), SETTINGS_SLOT, where)
+                finding = try_values(other, other.draw(0, OWN), SETTINGS_SLOT, where) or _mixed(other, where)
         except RunnerFault as fault:
             raise RunnerFault(fault.kind, f"{where}: {fault}") from None
         if finding is not None:
@@ -203,6 +207,12 @@ def with_other_settings(trial: Trial) -> GateFinding | None:
     if state.problem.init_sets:
         return with_settings_beside(trial, random.SystemRandom().randrange(state.problem.init_sets)) or doubt
     return doubt
+
+
+def _mixed(trial: Trial, where: str) -> GateFinding | None:
+    """What is wrong in calls of which sizes, values and unvarying arguments change together."""
+    groups = list(size_groups(trial, announced(trial)))
+    return on_mixed(trial, groups, [], most=MIXED_OF_SETTING, where=f"{where}, ")
 
 
 def _is_taken(trial: Trial, arguments: list[Any]) -> bool:

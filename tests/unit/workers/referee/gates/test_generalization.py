@@ -15,7 +15,17 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import Refused
 from workers.referee.gates import generalization
-from workers.referee.gates.generalization import LONG, SHORT, _again, _exchanged, _long, _on_derived
+from workers.referee.gates.checks.size_groups import announced, size_groups
+from workers.referee.gates.generalization import (
+    LONG,
+    LONG_BYTES,
+    SHORT,
+    _again,
+    _exchanged,
+    _long,
+    _on_derived,
+    _tell_unchanged,
+)
 from workers.referee.inputs.constraints import Limits
 
 
@@ -30,7 +40,10 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     state.metas = lambda _number: [TensorMeta.of(WEIGHT)]
     state.expected = problem.run
     state.usable = lambda _number: ()
-    state.left_out = ()
+    state.left_out = state.unvarying = ()
+    state.set_numbers = [0]
+    state.changed = lambda arguments, _kind: arguments
+    problem.argument_names = ("x",)
     state.chooses = state.mutates = problem.is_step = False
     trial.is_called_on = True  # an ordinary call takes more of a state than there is here
     return trial
@@ -45,7 +58,8 @@ def _as_wide(answer: torch.Tensor, width: int) -> torch.Tensor:
 def test_who_is_wrong_on_derived_shapes_is_told_that_a_kernel_may_raise() -> None:
     with against(honest) as session:
         assert loaded(session, [("weight", WEIGHT)])
-        finding = _on_derived(trial_on(session, WEIGHT + 1.0), [], [])
+        trial = trial_on(session, WEIGHT + 1.0)
+        finding = _on_derived(trial, list(size_groups(trial, announced(trial))), [])
     assert finding is not None
     assert finding.detail.startswith("derived shapes ")
     assert finding.detail.endswith(". A kernel may raise an exception for shapes that it does not support")
@@ -56,7 +70,8 @@ def test_who_raises_on_derived_shapes_passes() -> None:
     notes: list[str] = []
     with against(honest) as session:
         assert loaded(session, [("weight", WEIGHT)])
-        assert _on_derived(trial_on(session, WEIGHT), notes, []) is None
+        trial = trial_on(session, WEIGHT)
+        assert _on_derived(trial, list(size_groups(trial, announced(trial))), notes) is None
     assert any("refused with" in note for note in notes)
     assert any(note.startswith("passed on derived shapes ") for note in notes)
 
@@ -113,3 +128,27 @@ def test_sizes_are_exchanged_where_neither_is_far_larger(
         trial = trial_on(session, WEIGHT)
         calls = list(_exchanged(trial, [[(0, 0)], [(0, 1)]]))
     assert [tuple(arguments[0].shape) for arguments, _ in calls] == shapes
+
+
+def test_a_dimension_is_far_longer_than_a_number_in_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generalization, "NAMED_S", 60.0)
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    trial.request.source = "static float e[1 << 17];"
+    ((arguments, _),) = _long(trial, [((0, 0),)])
+    assert arguments[0].shape == (LONG_BYTES // 16, 4)  # a row has 16 bytes
+
+
+def test_sizes_that_may_broadcast_are_said_to_have_stayed() -> None:
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    trial.draw = lambda *_given: [torch.rand(1, 8, 16), torch.rand(1, 8, 1)]
+    trial.state.problem.argument_names = ("x", "bias")
+
+    def total(arguments: list[Any]) -> Answer:
+        if arguments[0].shape[1:] != arguments[1].shape[1:] and 1 not in arguments[1].shape[1:]:
+            raise Refused("sizes differ", "give equal ones")
+        return Answer.of(arguments[0] + arguments[1])
+
+    trial.state.expected = total
+    _tell_unchanged(trial, list(size_groups(trial, announced(trial))))
+    (note,) = trial.notes
+    assert note.startswith("PROVEN FOR THE ANNOUNCED SIZES OF `x` (dimension 0: 1), `bias` (dimension 0: 1)")

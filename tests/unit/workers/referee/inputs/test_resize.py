@@ -3,7 +3,16 @@
 import pytest
 import torch
 
-from workers.referee.inputs.resize import dimensions, parts, resized, resized_at, sharing, spread
+from workers.referee.inputs.resize import (
+    dimensions,
+    growing_together,
+    parts,
+    resized,
+    resized_at,
+    sharing,
+    small_dimensions,
+    spread,
+)
 
 
 def test_lengths_do_not_exceed_what_is_left() -> None:
@@ -168,3 +177,28 @@ def test_zeros_that_lie_anywhere_keep_no_dimension_from_growing() -> None:
     assert resized_at([triangle], [(0, 0)], 100) is None
     padded = torch.where(torch.arange(64) < torch.randint(20, 60, (64, 1)), torch.randn(64, 64), 0.0)
     assert resized_at([padded], [(0, 0)], 100) is None
+
+
+def test_a_triangle_grows_as_a_triangle() -> None:
+    scores, decay = torch.randn(2, 16, 16), (torch.rand(16, 16) + 0.5).tril()
+    axes = [(0, 1), (0, 2), (1, 0), (1, 1)]
+    found = resized_at([scores, decay], axes, 25)
+    assert found is not None
+    assert [tuple(one.shape) for one in found] == [(2, 25, 25), (25, 25)]
+    assert torch.equal(found[1], found[1].tril())
+    assert bool((found[1].diagonal() != 0).all())
+    assert resized_at([scores, decay], axes[2:3], 25) is None
+
+
+def test_what_a_triangle_has_no_part_in_grows_beside_it() -> None:
+    found = resized_at([torch.randn(3, 16, 16), torch.ones(16, 16).tril()], [(0, 0)], 5)
+    assert found is not None
+    assert found[0].shape == (5, 16, 16)
+
+
+def test_dimensions_of_few_places_grow_but_for_what_may_broadcast() -> None:
+    image = torch.randn(1, 3, 8, 8)
+    assert small_dimensions([image, torch.randn(8, 1)]) == [(0, 0), (0, 1)]
+    assert growing_together([image, image.clone()], (0, 0)) == [((0, 0), (1, 0))]
+    assert growing_together([image, torch.randn(1, 3, 1, 1)], (0, 0)) == []
+    assert ((0, 1),) in growing_together([image], (0, 1))

@@ -1,0 +1,143 @@
+"""Things that change together, against a real runner."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from tests.unit.workers.referee.boundary.test_runner_client import against, honest
+from tests.unit.workers.referee.trials import a_trial
+from workers.ipc.tensors import TensorMeta
+from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ErrorScale, tolerances
+from workers.referee.errors import Refused
+from workers.referee.gates.checks.mixed_calls import CALLS, PATTERNS, on_mixed
+from workers.referee.gates.checks.size_groups import announced, size_groups
+from workers.referee.inputs.constraints import Limits
+
+DOUBLE = """
+import torch
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return 2.0 * x
+"""
+ODD_AND_ODD = DOUBLE.replace("return 2.0 * x", "return (2.0 + x.shape[0] % 2 * (x.shape[1] % 2)) * x")
+REFUSES = DOUBLE.replace("return 2.0 * x", "assert x.shape == (40, 24), 'unknown'\n        return 2.0 * x")
+
+
+def on_trial(session: RunnerSession | None, source: str, *shape: int) -> Any:
+    problem = SimpleNamespace(
+        tolerances=tolerances(None),
+        gradient_names=(),
+        argument_names=("x",),
+        is_step=False,
+        limits=Limits(),
+        forward_arguments=list,
+        with_cotangents=list,
+    )
+    state = SimpleNamespace(
+        aliases=frozenset(),
+        shares=frozenset(),
+        mutates=False,
+        chooses=False,
+        unvarying=(),
+        usable=lambda _number: (),
+        known_scales=lambda _kind: (ErrorScale(),),
+        scales_on=lambda *_given: (ErrorScale(),),
+        otherwise_rounded=lambda *_given: [],
+        expected=lambda arguments: Answer.of(2.0 * arguments[0]),
+        changed=lambda arguments, _kind: arguments,
+        draw=lambda *_given: [torch.rand(shape)],
+        metas=lambda _number: [TensorMeta(dtype="float32", shape=shape)],
+    )
+    trial: Any = a_trial(session=session, problem=problem, state=state, source=source)
+    trial.draw = state.draw
+    trial.is_called_on = True
+    if session is not None:
+        assert session.load(source, [], [], seed=1, copy_state=True, threads=2, limit_s=10.0)
+    return trial
+
+
+def found_in(source: str) -> tuple[str | None, list[str]]:
+    notes: list[str] = []
+    with against(honest) as session:
+        trial = on_trial(session, source, 40, 24)
+        finding = on_mixed(trial, list(size_groups(trial, announced(trial))), notes)
+    return finding and finding.detail, notes
+
+
+def test_two_things_come_in_each_of_their_combinations() -> None:
+    for one, other in itertools.combinations(PATTERNS, 2):
+        assert len({(index in one, index in other) for index in range(CALLS)}) == 4
+
+
+def test_a_kernel_that_is_right_passes_in_each_call() -> None:
+    found, notes = found_in(DOUBLE)
+    assert found is None
+    assert len(notes) == CALLS
+    assert all(note.startswith("passed on derived shapes ") for note in notes)
+
+
+def test_a_kernel_that_is_wrong_where_both_sizes_are_odd_is_found() -> None:
+    found, _ = found_in(ODD_AND_ODD)
+    assert found is not None
+    assert found.startswith("derived shapes ")
+
+
+def test_a_kernel_may_refuse() -> None:
+    found, notes = found_in(REFUSES)
+    assert found is None
+    assert all("refused with" in note for note in notes)
+
+
+def test_dimensions_of_few_places_grow_where_outputs_do() -> None:
+    trial = on_trial(None, DOUBLE, 1, 3, 16)
+    groups = list(size_groups(trial, announced(trial)))
+    assert [group.axes for group in groups] == [((0, 2),), ((0, 0),), ((0, 1),)]
+    assert [group.is_small for group in groups] == [False, True, True]
+    trial.state.expected = lambda arguments: Answer.of(arguments[0].sum(dim=1))
+    trial.state.metas = lambda _number: [TensorMeta(dtype="float32", shape=(1, 16))]
+    assert [group.axes for group in size_groups(trial, announced(trial))] == [((0, 2),), ((0, 0),)]
+
+
+def test_where_no_smaller_size_is_taken_larger_ones_are_tried() -> None:
+    trial = on_trial(None, DOUBLE, 40, 24)
+
+    def at_least_24(arguments: list[Any]) -> Answer:
+        if arguments[0].shape[1] < 24:
+            raise Refused("too few columns", "give more")
+        return Answer.of(2.0 * arguments[0])
+
+    trial.state.expected = at_least_24
+    rows, columns = size_groups(trial, announced(trial))
+    assert rows.may_shrink
+    assert columns.call[0].shape[1] > 24
+
+
+def test_a_triangle_grows_as_a_whole_beside_its_parts() -> None:
+    trial = on_trial(None, DOUBLE, 64, 64)
+    trial.draw = lambda *_given: [torch.rand(2, 64, 64), torch.rand(64, 64).tril()]
+    *_, whole = size_groups(trial, announced(trial))
+    assert whole.is_square
+    _, rows, columns = whole.call[0].shape
+    assert rows == columns > 64
+
+
+def test_beside_rows_and_their_columns_only_dimensions_change_that_no_index_names() -> None:
+    trial = on_trial(None, DOUBLE, 40, 24)
+    starts, columns = torch.tensor([0, 30, 31, 90]), torch.randint(0, 40, (90,))
+    trial.draw = lambda *_given: [torch.rand(40, 24), columns, starts, torch.rand(90)]
+
+    def up_to_40(arguments: list[Any]) -> Answer:
+        if arguments[0].shape[0] < 40:
+            raise Refused("an index is out of range", "give more rows")
+        return Answer.of(2.0 * arguments[0])
+
+    trial.state.expected = up_to_40
+    rows, features = size_groups(trial, announced(trial))
+    assert (rows.axes, rows.may_shrink) == (((0, 0),), False)
+    assert (features.axes, features.may_shrink) == (((0, 1),), True)
