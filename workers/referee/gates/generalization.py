@@ -56,7 +56,13 @@ LONG_BYTES = 8 << 20
 """Inputs of such a call, at most."""
 LONG_S = 0.01
 """A reference's run from which on sizes grow no further: the next may take 16 times as long."""
+LOOP_S = 0.06
+"""The same of a reference that makes a step of each place, in a loop: the next takes four times as long."""
 MOST_LONG = 3
+MOST_COUNTED = 1 << 24
+"""Ones that a float counts."""
+COUNTS = frozenset({"sum", "count_nonzero", "cumsum"})
+"""Operators that count."""
 SHORT = 5
 """Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
 MOST_SPREAD = 2
@@ -239,6 +245,7 @@ def _derived(trial: Trial) -> Iterator[Derived]:
             yield call, change if is_far else None
     if not state.place.is_gpu:
         yield from _long(trial, groups)
+        yield from _counted(trial, groups)
     yield from _spread(trial, part)
 
 
@@ -264,6 +271,31 @@ def _to_size(trial: Trial, axes: Axes, size: int, *, apart: bool) -> Change:
     limits = trial.state.problem.limits
     steps = limits.steps(_announced(trial)) if limits else {}
     return lambda tensors: resized_at(tensors, axes, size, apart=apart, steps=steps)
+
+
+def _counted(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
+    """A call of more bytes than a float counts, where whole numbers are summed: all of them are the largest one."""
+    state, arguments = trial.state, _announced(trial)
+    tensors = flatten(arguments)
+    if state.problem.is_step or not state.names & COUNTS or any(one.element_size() > 1 for one in tensors):
+        return
+    if any(one.is_floating_point() for one in tensors) or any("int" not in one.dtype for one in state.metas(0)):
+        return
+    for axes in random.SystemRandom().sample(groups, min(MOST_LONG, len(groups))):
+        others = [_to_size(trial, one, 1, apart=False) for one in groups if not set(one) & set(axes)]
+        together = max(sum(place == place_ for place_, _ in axes) for place, _ in axes)
+        size = round((MOST_COUNTED + random.SystemRandom().randrange(99, 999)) ** (1 / together)) + 1
+        change = _chain([*others, _to_size(trial, axes, size, apart=False), _filled])
+        changed = change(tensors)
+        call = None if changed is None else taken(state, arguments, changed)
+        if call is not None and max(int(one.max()) for one in state.expected(call).tensors) > MOST_COUNTED:
+            yield call, change
+            return
+
+
+def _filled(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Tensors that hold their largest value only."""
+    return [one.amax().expand(one.shape).contiguous() if one.numel() else one for one in tensors]
 
 
 def _long(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
@@ -297,7 +329,7 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
         if call is None:
             break
         found = call, change
-        if time.monotonic() - began > LONG_S:
+        if time.monotonic() - began > (LOOP_S if own <= len(state.analysis.operators) else LONG_S):
             break
     return found
 
