@@ -56,8 +56,9 @@ LONG_BYTES = 8 << 20
 """Inputs of such a call, at most."""
 LONG_S = 0.01
 """A reference's run from which on sizes grow no further: the next may take 16 times as long."""
-LOOP_S = 0.06
-"""The same of a reference that makes a step of each place, in a loop: the next takes four times as long."""
+LOOP, LOOP_S = (9000, 11000), 0.25
+"""The same two of a reference that makes a step of each place, in a loop."""
+LEAST_LOOP = 16
 MOST_LONG = 3
 MOST_COUNTED = 1 << 24
 """Ones that a float counts."""
@@ -318,7 +319,8 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
     for change in before:
         started = change(started) or started
     own = _size(started, axes)
-    most = min(random.SystemRandom().randrange(*LONG), own * LONG_BYTES // max(1, _bytes(started)))
+    lengths, longest_s = (LOOP, LOOP_S) if _is_loop(trial, own) else (LONG, LONG_S)
+    most = min(random.SystemRandom().randrange(*lengths), own * LONG_BYTES // max(1, _bytes(started)))
     size = own
     while size < most:
         size = min(most, 4 * size)
@@ -329,9 +331,15 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
         if call is None:
             break
         found = call, change
-        if time.monotonic() - began > (LOOP_S if own <= len(state.analysis.operators) else LONG_S):
+        if time.monotonic() - began > longest_s:
             break
     return found
+
+
+def _is_loop(trial: Trial, size: int) -> bool:
+    """Whether the reference may make a step of each place of a dimension: so often it calls one operator."""
+    names = [item.target for item in trial.state.analysis.operators]
+    return size >= LEAST_LOOP and max(map(names.count, set(names)), default=0) >= size - 1
 
 
 def _chain(changes: Sequence[Change]) -> Change:
