@@ -258,8 +258,8 @@ TAIL, SPREAD = 5.0, 0.2
 """Mean of values from a tail, in standard deviations of the draw, and their own standard deviation."""
 NEAR = 1 / 64
 """Distance of a draw's ends from whole numbers, over its range, up to which these are the ends of what may be drawn."""
-MARGIN = 8
-"""Bits of the exponent's range that are left free at either end."""
+OF_EXPONENTS = 3 / 4
+"""Share of a dtype's exponents that are drawn: 1e30 stands for more than any other number in many a kernel."""
 STRUCTURED = {torch.int16: 4, torch.int32: 12, torch.int64: 12}
 """Lowest bits of whole numbers that are zero, where these have a structure."""
 
@@ -294,8 +294,8 @@ def to_its_ends(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def all_magnitudes(tensor: torch.Tensor) -> torch.Tensor:
-    """Signs and fractions as they are, exponents from all of the dtype's range; zeros stay zeros."""
-    widest = int(math.log2(torch.finfo(tensor.dtype).max)) - MARGIN
+    """Signs and fractions as they are, exponents from most of the dtype's range; zeros stay zeros."""
+    widest = int(math.log2(torch.finfo(tensor.dtype).max) * OF_EXPONENTS)
     fraction, _ = torch.frexp(tensor.double())
     exponent = torch.randint(-widest, widest, tensor.shape, device=tensor.device)
     return torch.ldexp(fraction, exponent).to(tensor.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,16 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import Refused
 from workers.referee.gates import generalization
-from workers.referee.gates.generalization import LONG, SHORT, _again, _long, _on_derived
+from workers.referee.gates.generalization import (
+    LONG,
+    LOOP,
+    MOST_COUNTED,
+    SHORT,
+    _again,
+    _counted,
+    _long,
+    _on_derived,
+)
 from workers.referee.inputs.constraints import Limits
 
 
@@ -31,6 +41,7 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     state.expected = problem.run
     state.usable = lambda _number: ()
     state.left_out = ()
+    state.names, state.analysis = {"mul"}, SimpleNamespace(operators=[])
     state.chooses = problem.is_step = False
     trial.is_called_on = True  # an ordinary call takes more of a state than there is here
     return trial
@@ -102,3 +113,25 @@ def test_a_dimension_grows_only_as_long_as_the_reference_takes_it(monkeypatch: p
     again = change([torch.rand(80, 4)])
     assert again is not None
     assert again[0].shape == (320, 4)
+
+
+def test_a_loop_takes_ten_thousand_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generalization, "LOOP_S", 60.0)
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    trial.state.analysis = SimpleNamespace(operators=[SimpleNamespace(target="aten.add.Tensor")] * 80)
+    ((arguments, _),) = _long(trial, [((0, 0),)])
+    assert LOOP[0] <= arguments[0].shape[0] < LOOP[1]
+
+
+def test_more_truths_are_counted_than_a_float_can_count() -> None:
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    state = trial.state
+    trial.draw = lambda *_given: [torch.rand(80, 4) < 0.5]
+    state.names, state.metas = {"sum"}, lambda _number: [TensorMeta.of(torch.zeros((), dtype=torch.int64))]
+    state.expected = state.problem.run = lambda arguments: Answer.of(arguments[0].sum(dim=0))
+    ((arguments, change),) = _counted(trial, [((0, 0),), ((0, 1),)])
+    assert int(arguments[0].sum()) == arguments[0].shape[0] > MOST_COUNTED
+    assert arguments[0].shape[1] == 1
+    assert change is not None
+    state.names = {"add"}
+    assert not list(_counted(trial, [((0, 0),)]))
