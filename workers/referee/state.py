@@ -554,11 +554,9 @@ class ReferenceState:
         if exact_tensors and (harsh or whole):
             moved = run_double(nudged(arguments))
             is_rounded = not (distribution.steady and _round_nothing(outputs, exact_tensors))
-            if (
-                is_rounded
-                and distribution.transform is not None
-                and any(jumps(moved[index], exact_tensors[index]) for index in rounded)
-            ):
+            is_converted = distribution is HUGE and self.analysis.family == "pointwise"  # no value is chosen by chance
+            may_jump = distribution.transform is not None and (is_rounded or not is_converted)
+            if may_jump and any(jumps(moved[index], exact_tensors[index]) for index in rounded):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh and is_rounded:
                 apart = run_double(nudged(arguments, apart=True)) if is_one_several(arguments) else None
