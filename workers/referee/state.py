@@ -30,6 +30,7 @@ from workers.referee.comparison.error_scales import (
     scales_of,
     with_shift,
     with_steps,
+    within_range,
 )
 from workers.referee.comparison.output_structure import Answer, Selection
 from workers.referee.comparison.tolerance import (
@@ -49,8 +50,10 @@ from workers.referee.costs.operator_costs import (
     EXPONENTIALS,
     INDEXING,
     KINKED,
+    PERIODIC,
     SEES_NAN,
     SUMMING,
+    TAILED,
     WIDE_INSIDE,
     base_name,
     converts_or_masks,
@@ -68,11 +71,13 @@ from workers.referee.costs.output_paths import (
 from workers.referee.errors import Refused
 from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import (
-    ANYWHERE,
+    ALL_MAGNITUDES,
+    ANY_WHOLE,
     BIG,
     COARSE,
     CODES,
     CONSTANTS,
+    ENDS,
     FAR,
     HUGE,
     HUGEST,
@@ -82,9 +87,11 @@ from workers.referee.inputs.distributions import (
     OTHERS,
     OWN,
     ROUNDING,
+    TAILS,
     TELLING,
     UNEVEN,
     WHOLE,
+    WHOLE_TURNS,
     WIDE,
     Distribution,
     changes,
@@ -133,6 +140,8 @@ ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
 ILL_CONDITIONED_HALF = 9e-3
 """Relative error of the reference's own gradient from which on it is what is left of terms that cancel each other (of a
 softmax's or a norm's under a cotangent that is the same everywhere): nobody's is right there."""
+BOUNDED_BY = 1.05
+"""How many times the largest output of the problem's own values one of huge values may be, where bounded."""
 OWN_OF_STATE = 8.0
 """How many times the reference's own error a tensor that is changed in place may be off, in addition to what its change
 may."""
@@ -305,7 +314,7 @@ class ReferenceState:
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
         free = loose(tensors)
         whole = [d for d in WHOLE if not d.has_ties or self.knows_ties] if any(map(is_whole, free)) else []
-        anywhere = [ANYWHERE] if self._only_compares_whole and hold_any_whole(tensors) else []
+        anywhere = list(ANY_WHOLE) if self._only_compares_whole and hold_any_whole(tensors) else []
         if self.place.is_gpu:  # an index out of range costs the process its device
             whole = [d for d in whole if d.has_ties]
             anywhere = [] if self.names & INDEXING else anywhere
@@ -320,7 +329,17 @@ class ReferenceState:
         huge = [HUGE, HUGEST] if number == 0 and not far and self._may_be_huge() else []
         overflows = self.names & WIDE_INSIDE or any(map(counts_floats, self.analysis.operators))
         huge = [d for d in huge if d is HUGE or not overflows]
+        if huge and len(self._exact) == len(self.analysis.outputs):
+            huge = [ALL_MAGNITUDES]
+        further += self._further_floats(number, others)
         return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *huge, *layouts]
+
+    def _further_floats(self, number: int, others: Sequence[Distribution]) -> list[Distribution]:
+        """Kinds of floats that mean something to some operators only."""
+        found = [WHOLE_TURNS] if self.names & PERIODIC else []
+        found += TAILS if self.names & TAILED else ()
+        has_domain = number == 0 and self.knows_ties and WIDE in others and self.scales(number, WIDE) is None
+        return [*found, ENDS] if has_domain else found
 
     def _may_be_huge(self) -> bool:
         """Whether numbers that hardly any problem has mean something to the reference: it converts none to integers of
@@ -463,7 +482,7 @@ class ReferenceState:
             return None  # outputs as large as the inputs' values say
         scales = self.scales_on(arguments, outputs, distribution)
         if scales is not None and distribution.steady and not _are_steady(scales, outputs):
-            return None
+            return self._bounded_scales(scales, outputs) if distribution is HUGE else None
         if distribution.transform is not None and self._hangs_on_a_rounding(arguments, outputs):
             return None
         return None if scales is None or (distribution != OWN and self._cancels(scales, outputs)) else scales
@@ -500,6 +519,19 @@ class ReferenceState:
             return False
         scales = self.scales_on(arguments, outputs, OWN) if all_finite(outputs) else None
         return scales is not None and _are_steady(scales, outputs) and not self._cancels(scales, outputs)
+
+    def _bounded_scales(
+        self, scales: tuple[ErrorScale, ...], outputs: list[torch.Tensor]
+    ) -> tuple[ErrorScale, ...] | None:
+        """Where digits hang on a rounding but outputs are bounded: scales by which only what is far outside of the
+        range is wrong, or not finite. None where they are not bounded."""
+        if not self.names & PERIODIC or any(one.given for one in self.problem.tolerances.values()):
+            return None
+        usual = self.expected(self.draw(0, OWN)).tensors
+        ends = [(largest_finite(one), largest_finite(other)) for one, other in zip(outputs, usual, strict=True)]
+        if any(is_counted(one) for one in outputs) or any(here > BOUNDED_BY * there for here, there in ends):
+            return None
+        return tuple(within_range(scale, most) for scale, (most, _) in zip(scales, ends, strict=True))
 
     def can_judge(self, outputs: list[torch.Tensor], distribution: Distribution) -> bool:
         """Whether what the reference makes of a changed draw is fit to be compared with."""
@@ -557,11 +589,12 @@ class ReferenceState:
         harsh = distribution.harsh or self._has_kinks()
         if exact_tensors and (harsh or whole):
             moved = run_double(nudged(arguments))
-            if distribution.transform is not None and any(
-                jumps(moved[index], exact_tensors[index]) for index in rounded
-            ):
+            is_rounded = not (distribution.steady and _round_nothing(outputs, exact_tensors))
+            is_converted = distribution is HUGE and self.analysis.family == "pointwise"  # no value is chosen by chance
+            may_jump = distribution.transform is not None and (is_rounded or not is_converted)
+            if may_jump and any(jumps(moved[index], exact_tensors[index]) for index in rounded):
                 return None  # whole numbers too large for a float to tell one from the next
-            if harsh and not (distribution.steady and _round_nothing(outputs, exact_tensors)):
+            if harsh and is_rounded:
                 apart = run_double(nudged(arguments, apart=True)) if is_one_several(arguments) else None
                 scales = _worse_by(scales, moved, apart, exact_tensors, usual)
         if exact_tensors and distribution.harsh and self._has_exponentials():

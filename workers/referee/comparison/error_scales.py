@@ -23,6 +23,8 @@ from workers.referee.inputs.float8 import is_eight_bit, widened
 
 ANOTHER = 1e-2
 """Of an output's largest magnitude, by which no rounding changes an element."""
+ANY = 1e9
+"""A relative error that nothing finite and bounded has."""
 
 
 def lies_in(tensor: torch.Tensor, other: torch.Tensor) -> bool:
@@ -69,6 +71,23 @@ def with_shift(scale: ErrorScale, output: torch.Tensor, by: float) -> ErrorScale
         faint_row=max(scale.faint_row, share),
         faint_column=max(scale.faint_column, share),
         slot=max(scale.slot, share),
+    )
+
+
+def within_range(scale: ErrorScale, largest: float) -> ErrorScale:
+    """By which elements may be off by four times the largest output, whatever they are: what is far outside of a range
+    is wrong, and what is not finite."""
+    return dataclasses.replace(
+        scale,
+        relative=ANY,
+        peak=4 * largest / PEAK_MULTIPLE,
+        row=ANY,
+        column=ANY,
+        block=ANY,
+        faint=ANY,
+        faint_row=ANY,
+        faint_column=ANY,
+        slot=ANY,
     )
 
 

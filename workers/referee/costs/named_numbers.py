@@ -15,6 +15,10 @@ from workers.referee.costs.operator_costs import BOUNDED, base_name
 
 MARKS = ("ignore_index", "padding_idx")
 """Parameters of operators that say which index means something else."""
+BOUNDS = ("min", "max", "min_val", "max_val", "threshold", "lambd", "margin")
+"""Parameters of operators that bound something, whichever operator it is."""
+OWN_BOUNDS = {"hardswish": (-3.0, 3.0), "hardsigmoid": (-3.0, 3.0)}
+"""Bounds that an operator has without being given any."""
 MOST = 8
 """Numbers of either kind."""
 LARGEST = 1e4
@@ -26,10 +30,11 @@ def named_numbers(operators: Sequence[Operator]) -> tuple[tuple[float, ...], tup
     bounds, marks = list[float](), list[int]()
     for operator in operators:
         name = base_name(operator.target)
+        bounds += OWN_BOUNDS.get(name, ())
         for parameter, number in _numbers(operator):
             if parameter in MARKS and isinstance(number, int):
                 marks.append(number)
-            elif name in BOUNDED and math.isfinite(number) and abs(number) <= LARGEST:
+            elif (name in BOUNDED or parameter in BOUNDS) and math.isfinite(number) and abs(number) <= LARGEST:
                 bounds.append(float(number))
                 marks += [int(number)] if name in ("eq", "ne") and number == int(number) else []
     return tuple(dict.fromkeys(bounds))[:MOST], tuple(dict.fromkeys(marks))[:MOST]

@@ -47,6 +47,10 @@ COMPARING = CHOOSERS | _words(
 """Operators whose result, or the work for it, hangs on which of a row's values are the larger ones."""
 SUMMING = _words("sum mean var std var_mean std_mean cumsum native_layer_norm layer_norm native_group_norm group_norm")
 """Operators that add rows up."""
+PERIODIC = _words("sin cos")
+"""Operators that are bounded, of arguments of any size."""
+TAILED = _words("erfc special_erfc special_erfcx special_log_ndtr special_ndtr")
+"""Operators that are meant for arguments for which they give next to nothing."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")
 """Operators that tell what is not finite from what is."""
 INDEXING = _words(

@@ -37,7 +37,15 @@ TABLES = {"embedding": 1, "gather": 2, "index_select": 2, "index": 1}
 MOST_IN_FLOAT = {"float16": 1 << 11, "bfloat16": 1 << 8}
 """Largest whole numbers that are converted; `MOST_CONVERTED` in other dtypes."""
 MOST_CONVERTED = 1 << 20
+EXACT_IN_DOUBLE = 1 << 51
+"""The same where a draw is to be larger than 32 bits hold: doubles may stand between."""
 MOST_POWER = 8
+WRAPPING = _words("add sub mul")
+"""Operators that wrap in whole numbers, by definition."""
+LEAST_WRAPPING = 32
+"""Bits of numbers that are computed in their own dtype everywhere: C++ computes shorter ones in 32."""
+HASHING = _words("remainder bitwise_and bitwise_xor __and__ __xor__")
+"""Operators that follow a product that wraps where it is to be any number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,12 +78,22 @@ class _UnknownError(Exception):
     inputs: frozenset[int]
 
 
-def whole_ranges(analysis: ProblemAnalysis) -> dict[int, WholeRange]:
-    """The ranges of the inputs that hold whole numbers, by their places among `analysis.inputs`, as far as known."""
+def hashes(analysis: ProblemAnalysis) -> bool:
+    """Whether whole numbers may be multiplied in order to be any number afterwards."""
+    names = {base_name(item.target) for item in analysis.operators if any(map(_is_whole, item.outputs))}
+    return "mul" in names and bool(names & HASHING)
+
+
+def whole_ranges(
+    analysis: ProblemAnalysis, *, converted: int = MOST_CONVERTED, wraps: bool = False
+) -> dict[int, WholeRange]:
+    """The ranges of the inputs that hold whole numbers, by their places among `analysis.inputs`, as far as known:
+    numbers that are converted to floats are `converted` at most; with `wraps`, sums and products of at least 32 bits
+    may be beyond them, as PyTorch defines what becomes of them."""
     free = {place for place, spec in enumerate(analysis.inputs) if _is_whole(spec) and spec.elements > 1}
     while free and analysis.operators:
         try:
-            return _widest(analysis, free)
+            return _widest(analysis, free, converted, wraps=wraps)
         except _UnknownError as unknown:
             free -= unknown.inputs
         except _OverflowsError:  # by what is not the inputs'
@@ -83,13 +101,13 @@ def whole_ranges(analysis: ProblemAnalysis) -> dict[int, WholeRange]:
     return {}
 
 
-def _widest(analysis: ProblemAnalysis, free: set[int]) -> dict[int, WholeRange]:
-    found = _Follower(analysis, dict.fromkeys(free, (0, 0))).rows()
+def _widest(analysis: ProblemAnalysis, free: set[int], converted: int, *, wraps: bool) -> dict[int, WholeRange]:
+    found = _Follower(analysis, dict.fromkeys(free, (0, 0)), converted, wraps).rows()
     rows = {place: _common(ends, _within(analysis.inputs[place].dtype, 1 << 63)) for place, ends in found.items()}
     for bits in range(63, 3, -1):
         ends = {place: _within(analysis.inputs[place].dtype, (1 << bits) - 1) for place in free} | rows
         try:
-            _Follower(analysis, ends).rows()
+            _Follower(analysis, ends, converted, wraps).rows()
         except _OverflowsError:
             continue
         return {place: WholeRange(low=low, high=high, is_index=place in rows) for place, (low, high) in ends.items()}
@@ -102,6 +120,8 @@ class _Follower:
 
     analysis: ProblemAnalysis
     ends: dict[int, Ends]
+    most_converted: int = MOST_CONVERTED
+    wraps: bool = False
     _rows: dict[int, Ends] = field(default_factory=dict)
     _values: dict[str, _Value] = field(default_factory=dict)
     _specs: dict[str, TensorSpec] = field(default_factory=dict)
@@ -138,12 +158,15 @@ class _Follower:
             if not _is_whole(spec):
                 self._converted(followed, spec.dtype)
                 continue
-            if ends[0] < torch.iinfo(_dtype(spec)).min or ends[1] > torch.iinfo(_dtype(spec)).max:
-                raise _OverflowsError
-            self._values[spec.name] = _Value(ends=ends, inputs=inputs, source=source)
+            info, held = torch.iinfo(_dtype(spec)), ends
+            if ends[0] < info.min or ends[1] > info.max:
+                if not (self.wraps and name in WRAPPING and info.bits >= LEAST_WRAPPING):
+                    raise _OverflowsError
+                held = info.min, info.max
+            self._values[spec.name] = _Value(ends=held, inputs=inputs, source=source)
 
     def _converted(self, followed: list[_Value], dtype: str) -> None:
-        most = MOST_IN_FLOAT.get(dtype, MOST_CONVERTED)
+        most = MOST_IN_FLOAT.get(dtype, self.most_converted)
         for value in followed:
             if max(-value.ends[0], value.ends[1]) > most:
                 raise _OverflowsError
@@ -158,6 +181,8 @@ class _Follower:
             return low, high
         if name in COMPARISONS and not self._is_held(item):
             return 0, 1
+        if name == "remainder" and isinstance(item.arguments[1], int) and item.arguments[1] > 0:
+            return 0, item.arguments[1] - 1
         if name in TURNED or (name in QUOTIENTS and _is_number(item.arguments[1])):
             return -size, size
         if name in BITWISE:
@@ -194,11 +219,13 @@ class _Follower:
             value = self._values.get(index.ref) if isinstance(index, ValueRef) else None
             if value is None:
                 continue
-            if value.source is None or self._spec(index).dtype not in ("int32", "int64"):
-                raise _UnknownError(value.inputs)
             size = self._spec(table).shape[dim + number]
             first = -size if base_name(item.target) == "index" else 0
             ends = (first, size - 1)
+            if value.source is None and _common(value.ends, ends) == value.ends:
+                continue  # a remainder that no number takes beyond the table
+            if value.source is None or self._spec(index).dtype not in ("int32", "int64"):
+                raise _UnknownError(value.inputs)
             self._rows[value.source] = _common(ends, self._rows.get(value.source, ends))
         return self._values.get(table.ref)
 

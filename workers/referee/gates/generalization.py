@@ -69,7 +69,14 @@ LONG_S = 0.01
 """A reference's run from which on sizes grow no further: the next may take 16 times as long."""
 NAMED_S = 0.05
 """The same where the candidate's source names a longer size: few do."""
+LOOP, LOOP_S = (9000, 11000), 0.25
+"""The same two of a reference that makes a step of each place, in a loop."""
+LEAST_LOOP = 16
 MOST_LONG = 3
+MOST_COUNTED = 1 << 24
+"""Ones that a float counts."""
+COUNTS = frozenset({"sum", "count_nonzero", "cumsum"})
+"""Operators that count."""
 SHORT = 5
 """Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
 ANNOUNCED_ONLY = "PROVEN FOR THE ANNOUNCED SIZES OF"
@@ -299,9 +306,11 @@ def _derived(trial: Trial, groups: list[SizeGroup]) -> Iterator[Derived]:
             is_far = size < min(LEAST, size_of(flatten(arguments), axes))
             yield call, change if is_far else None
     if indices is None:
-        yield from _exchanged(trial, [group.axes for group in groups if not (group.is_small or group.is_square)])
-    if not state.place.is_gpu and indices is None:
-        yield from _long(trial, [group.axes for group in groups if not (group.is_small or group.is_square)])
+        general = [group.axes for group in groups if not (group.is_small or group.is_square)]
+        yield from _exchanged(trial, general)
+        if not state.place.is_gpu:
+            yield from _long(trial, general)
+            yield from _counted(trial, general)
     yield from _spread(trial, part)
 
 
@@ -323,6 +332,31 @@ def _exchanged(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
     if changed is not None and (call := taken(trial.state, arguments, changed)):
         call_before(trial)()  # whatever others have cost: what is kept for the announced sizes is there
         yield call, None
+
+
+def _counted(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
+    """A call of more bytes than a float counts, where whole numbers are summed: all of them are the largest one."""
+    state, arguments = trial.state, announced(trial)
+    tensors = flatten(arguments)
+    if state.problem.is_step or not state.names & COUNTS or any(one.element_size() > 1 for one in tensors):
+        return
+    if any(one.is_floating_point() for one in tensors) or any("int" not in one.dtype for one in state.metas(0)):
+        return
+    for axes in random.SystemRandom().sample(groups, min(MOST_LONG, len(groups))):
+        others = [to_size(trial, one, 1, apart=False) for one in groups if not set(one) & set(axes)]
+        together = max(sum(place == place_ for place_, _ in axes) for place, _ in axes)
+        size = round((MOST_COUNTED + random.SystemRandom().randrange(99, 999)) ** (1 / together)) + 1
+        change = _chain([*others, to_size(trial, axes, size, apart=False), _filled])
+        changed = change(tensors)
+        call = None if changed is None else taken(state, arguments, changed)
+        if call is not None and max(int(one.max()) for one in state.expected(call).tensors) > MOST_COUNTED:
+            yield call, change
+            return
+
+
+def _filled(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Tensors that hold their largest value only."""
+    return [one.amax().expand(one.shape).contiguous() if one.numel() else one for one in tensors]
 
 
 def _long(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
@@ -352,7 +386,8 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
         started = change(started) or started
     own = size_of(started, axes)
     named = _long_names(trial)
-    size = BEYOND * random.SystemRandom().choice(named) + 1 if named else random.SystemRandom().randrange(*LONG)
+    lengths, longest_s = (LOOP, LOOP_S) if _is_loop(trial, own) else (LONG, NAMED_S if named else LONG_S)
+    size = BEYOND * random.SystemRandom().choice(named) + 1 if named else random.SystemRandom().randrange(*lengths)
     most = min(size, own * LONG_BYTES // max(1, bytes_of(started)))
     size = own
     while size < most:
@@ -364,9 +399,15 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
         if call is None:
             break
         found = call, change
-        if time.monotonic() - began > (NAMED_S if named else LONG_S):
+        if time.monotonic() - began > longest_s:
             break
     return found
+
+
+def _is_loop(trial: Trial, size: int) -> bool:
+    """Whether the reference may make a step of each place of a dimension: so often it calls one operator."""
+    names = [item.target for item in trial.state.analysis.operators]
+    return size >= LEAST_LOOP and max(map(names.count, set(names)), default=0) >= size - 1
 
 
 def _chain(changes: Sequence[Change]) -> Change:

@@ -17,6 +17,7 @@ from workers.referee.inputs.transforms import (
     LARGE,
     TINY,
     Transform,
+    all_magnitudes,
     any_code,
     anywhere,
     as_it_is,
@@ -27,7 +28,10 @@ from workers.referee.inputs.transforms import (
     general,
     huge,
     hugest,
+    large_and_close,
+    lower_tail,
     mixed,
+    multiples,
     not_finite,
     offset,
     one_value,
@@ -40,6 +44,9 @@ from workers.referee.inputs.transforms import (
     spike,
     spikes,
     ties,
+    to_its_ends,
+    upper_tail,
+    whole_and_wide,
     wide,
 )
 from workers.referee.inputs.value_kinds import (
@@ -162,6 +169,23 @@ TURNED_COTANGENTS = Distribution(name="own, with turned cotangents,", transform=
 EXPANDED_COTANGENTS = Distribution(name="own, with expanded cotangents,", transform=None, layout=EXPANDED)
 LAYOUTS = (TURNED_COTANGENTS, EXPANDED_COTANGENTS)
 """Tried where gradients are judged: whoever transposes or sums behind a kernel hands it such cotangents."""
+ANY_WHOLE = (
+    ANYWHERE,
+    Distribution(name="large and close whole", transform=as_it_is, number=large_and_close),
+    Distribution(name="multiples of a power of two as whole", transform=as_it_is, number=multiples),
+)
+"""Tried where the reference only compares, moves or selects whole numbers."""
+ALL_MAGNITUDES = Distribution(name="floats of all magnitudes as", transform=all_magnitudes, harsh=True, steady=True)
+"""Tried in the place of huge values where the reference only compares, moves or selects floats."""
+ENDS = Distribution(name="ends of the range among", transform=to_its_ends, has_ties=True)
+"""Tried where the reference takes no wide values: it has a domain."""
+WHOLE_TURNS = Distribution(name="whole and wide", transform=whole_and_wide, steady=True)
+"""Tried where the reference has a sine: a float holds these numbers as they are."""
+TAILS = (
+    Distribution(name="upper tail", transform=upper_tail, steady=True),
+    Distribution(name="lower tail", transform=lower_tail, steady=True),
+)
+"""Tried where the reference computes what is left beyond a value: of that, faint numbers count."""
 DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG, FAR)
 
 

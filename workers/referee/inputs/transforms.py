@@ -82,7 +82,7 @@ def displaced(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def blocks(tensor: torch.Tensor) -> torch.Tensor:
-    """Half of the rows keep signs and range, but have a stretch of small values somewhere."""
+    """Half of the rows keep signs and range, but have a stretch of small values somewhere; a quarter are smooth."""
     rows = rows_of(tensor)
     count, size = rows.shape
     device = tensor.device
@@ -90,6 +90,7 @@ def blocks(tensor: torch.Tensor) -> torch.Tensor:
     end = start + (0.125 + 0.375 * torch.rand(count, 1, device=device)) * size
     start[torch.rand(count, 1, device=device) < (0.5 if count > 1 else 0.0)] = size
     place = torch.arange(size, device=device)
+    rows = smooth(rows)
     return torch.where((place >= start) & (place < end), rows * FAINT, rows).view(tensor.shape)
 
 
@@ -245,3 +246,84 @@ def planted(tensor: torch.Tensor, numbers: Sequence[float]) -> torch.Tensor:
     chosen.view(-1)[int(torch.randint(0, chosen.numel(), ()))] = True
     which = torch.randint(0, len(numbers), tensor.shape, device=tensor.device)
     return torch.where(chosen, torch.tensor(numbers, dtype=tensor.dtype, device=tensor.device)[which], tensor)
+
+
+SLOWEST, FASTEST = 3e-3, 0.3
+"""Radians from an element to the next, in rows that are smooth."""
+LEAST_SMOOTH = 32
+"""Elements of a row from which on some are smooth."""
+OF_ITS_OWN = 1e-3
+"""What is left of a smooth row's own values: no two become equal."""
+TAIL, SPREAD = 5.0, 0.2
+"""Mean of values from a tail, in standard deviations of the draw, and their own standard deviation."""
+NEAR = 1 / 64
+"""Distance of a draw's ends from whole numbers, over its range, up to which these are the ends of what may be drawn."""
+OF_EXPONENTS = 3 / 4
+"""Share of a dtype's exponents that are drawn: 1e30 stands for more than any other number in many a kernel."""
+STRUCTURED = {torch.int16: 4, torch.int32: 12, torch.int64: 12}
+"""Lowest bits of whole numbers that are zero, where these have a structure."""
+
+
+def smooth(rows: torch.Tensor) -> torch.Tensor:
+    """Rows, some of which follow a wave between their smallest and their largest value: neighbours are much alike, as
+    in a photograph or a recording."""
+    if rows.shape[1] < LEAST_SMOOTH:
+        return rows
+    chosen = torch.randperm(rows.shape[0], device=rows.device)[: rows.shape[0] // 4]
+    own = rows[chosen] if rows.element_size() > 2 else rows[chosen].float()
+    start, speed = torch.rand(2, chosen.numel(), 1, device=rows.device)
+    place = torch.arange(rows.shape[1], device=rows.device)
+    wave = 0.5 + 0.5 * torch.sin(2 * math.pi * start + place * (SLOWEST * (FASTEST / SLOWEST) ** speed))
+    low, high = own.aminmax(dim=-1, keepdim=True)
+    other = low + (high - low) * wave
+    changed = rows.clone()
+    changed[chosen] = (other + OF_ITS_OWN * (own - other)).to(rows.dtype)
+    return changed
+
+
+def to_its_ends(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor whose smallest and largest values are whole numbers nearly, with these among its values: probabilities
+    of exactly zero and one."""
+    low, high = (float(end) for end in tensor.aminmax())
+    ends = [
+        float(end)
+        for end, own in ((math.floor(low), low), (math.ceil(high), high))
+        if abs(end - own) <= NEAR * (high - low)
+    ]
+    return planted(tensor, ends) if ends else tensor
+
+
+def all_magnitudes(tensor: torch.Tensor) -> torch.Tensor:
+    """Signs and fractions as they are, exponents from most of the dtype's range; zeros stay zeros."""
+    widest = int(math.log2(torch.finfo(tensor.dtype).max) * OF_EXPONENTS)
+    fraction, _ = torch.frexp(tensor.double())
+    exponent = torch.randint(-widest, widest, tensor.shape, device=tensor.device)
+    return torch.ldexp(fraction, exponent).to(tensor.dtype)
+
+
+def whole_and_wide(tensor: torch.Tensor) -> torch.Tensor:
+    """Whole numbers of magnitudes up to 1e4: as floats they are what they are, and no rounding explains an error."""
+    return wide(tensor).round()
+
+
+def upper_tail(tensor: torch.Tensor) -> torch.Tensor:
+    """Values several standard deviations above the mean, all of them."""
+    values = sampled_values(tensor).double()
+    mean, deviation = float(values.mean()), float(values.std())
+    return (tensor - mean) * SPREAD + (mean + TAIL * deviation)
+
+
+def lower_tail(tensor: torch.Tensor) -> torch.Tensor:
+    """Values several standard deviations below the mean, all of them."""
+    return -upper_tail(-tensor)
+
+
+def large_and_close(tensor: torch.Tensor) -> torch.Tensor:
+    """Whole numbers as far from each other as they were, about half of their dtype's largest: a float is too short."""
+    bits = torch.iinfo(tensor.dtype).bits
+    return tensor + (1 << (bits - 2)) if tensor.dtype in STRUCTURED else tensor
+
+
+def multiples(tensor: torch.Tensor) -> torch.Tensor:
+    """Whole numbers whose lowest bits are zero, as those of addresses and of packed fields: equal ones stay equal."""
+    return tensor * (1 << STRUCTURED[tensor.dtype]) if tensor.dtype in STRUCTURED else tensor

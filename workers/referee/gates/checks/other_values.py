@@ -25,7 +25,7 @@ from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.costs.operator_costs import base_name
-from workers.referee.costs.whole_ranges import WholeRange, whole_ranges
+from workers.referee.costs.whole_ranges import EXACT_IN_DOUBLE, WholeRange, hashes, whole_ranges
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.recovery import after_an_exception
@@ -185,17 +185,24 @@ def _on_ranges(
     """What is wrong where whole numbers come from all of their ranges: from zero on, and with both signs."""
     limits, tensors = trial.state.problem.limits, flatten(announced)
     wide = any(2 * int(tensors[place].max()) < one.high for place, one in ranges.items())
-    kinds = [("larger", True)] if wide else []
-    kinds += [("any", False)] if any(one.low < 0 for one in ranges.values()) else []
-    for index, (kind, is_positive) in enumerate(kinds):
+    kinds = [("larger", True, ranges)] if wide else []
+    kinds += [("any", False, ranges)] if any(one.low < 0 for one in ranges.values()) else []
+    analysis = trial.state.analysis
+    further = [("converted", whole_ranges(analysis, converted=EXACT_IN_DOUBLE))] if ranges else []
+    further += [("wrapping", whole_ranges(analysis, wraps=True))] if ranges and hashes(analysis) else []
+    for kind, others in further:
+        if all(place in others for place in ranges):
+            wider = {place: others[place] for place in ranges}
+            kinds += [(kind, True, wider)] if wider != ranges else []
+    for index, (kind, is_positive, given) in enumerate(kinds):
         changed = list(tensors)
-        for place, one in ranges.items():
+        for place, one in given.items():
             low = 0 if is_positive else one.low
-            changed[place] = within(tensors[place], low, one.high, evenly=one.is_index)
+            changed[place] = within(tensors[place], low, one.high, evenly=one.is_index or kind == "wrapping")
         other = list(rebuilt(announced, relaid(changed, tensors)))
         kept = limits.kept(announced, other) if limits else other
         found = None if is_same(kept, announced) else with_cotangents(trial.state, kept, is_plain=False)
-        if found is None:
+        if found is None or (kind == "converted" and not trial.state.is_steady_on(found[0])):
             continue
         finding, refusal = _tried(trial, found[0], RANGES_SLOT + index, f"{kind} whole numbers", found[1])
         if finding is not None:

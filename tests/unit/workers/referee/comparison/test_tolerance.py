@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from workers.referee.comparison.block_errors import worst_band
+from workers.referee.comparison.error_scales import within_range
 from workers.referee.comparison.tolerance import ErrorScale, compare, error_scale, self_attested, step_scale, tolerances
 
 TABLE = tolerances(None)
@@ -234,3 +235,14 @@ def test_outputs_with_too_few_elements_for_a_band_have_none(shape: tuple[int, ..
     assert worst_band(torch.ones(shape), torch.zeros(shape), 1e-6, 1e-6) == (0.0, 0.0)
     wrong = torch.ones(64)
     assert worst_band(wrong + 1e-3, wrong, 1e-6, 1e-6)[0] > 1.0
+
+
+def test_within_a_range_any_number_is_right_and_what_is_far_outside_or_not_finite_is_wrong() -> None:
+    wanted = torch.rand(64, 64) * 2 - 1
+    scale = within_range(error_scale(wanted, wanted.double()), 1.0)
+    table = tolerances(None)
+    assert compare(torch.rand(64, 64) * 2 - 1, wanted, scale, table) is None
+    for outside in (7.0, math.inf, math.nan):
+        other = wanted.clone()
+        other[3, 3] = outside
+        assert compare(other, wanted, scale, table) is not None

@@ -26,6 +26,11 @@ def test_a_loss_ignores_an_index_that_nobody_wrote_down() -> None:
     assert named_numbers([operator("aten.cross_entropy_loss.default", X, ignore_index=7)]) == ((), (7,))
 
 
+def test_bounds_of_any_operator_and_those_that_are_its_own() -> None:
+    assert named_numbers([operator("aten.histc.default", 64, -3.0, 3.0)]) == ((-3.0, 3.0), ())
+    assert named_numbers([operator("aten.hardswish.default")]) == ((-3.0, 3.0), ())
+
+
 def test_bounds_and_what_is_compared_with() -> None:
     graph = [
         operator("aten.clamp.default", -1.5, 2),

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.unit.workers.referee.costs.test_output_paths import analysed
-from workers.referee.costs.whole_ranges import whole_ranges
+from workers.referee.costs.whole_ranges import EXACT_IN_DOUBLE, hashes, whole_ranges
 
 F = torch.nn.functional
 BYTES = torch.randint(-8, 8, (4, 256), dtype=torch.int8)
@@ -64,3 +64,28 @@ def test_nothing_is_known_of_places_and_counts(formula: Callable[..., Any]) -> N
 
 def test_one_input_s_range_is_known_where_another_one_s_is_not() -> None:
     assert found(lambda a, b: (a.sum(dim=-1), F.one_hot(b, 16)), WHOLE, LONG) == {0: (-(1 << 31), (1 << 31) - 1)}
+
+
+def test_products_wrap_where_that_is_asked_for_and_in_no_less_than_32_bits() -> None:
+    analysis = analysed(lambda a: (a * 31 + 7).remainder(1000), WHOLE)
+    assert hashes(analysis)
+    assert whole_ranges(analysis)[0].high < 1 << 27
+    assert whole_ranges(analysis, wraps=True)[0].high == (1 << 31) - 1
+    short = analysed(lambda a: (a * 31).remainder(100), BYTES)
+    assert whole_ranges(short, wraps=True) == whole_ranges(short)
+    assert not hashes(analysed(lambda a: a * 31 + 7, WHOLE))
+
+
+def test_a_remainder_that_lies_within_a_table_is_an_index_that_may_come_from_any_number() -> None:
+    table = torch.randn(32, 4)
+    analysis = analysed(lambda t, i: t[i.remainder(32)], table, LONG)
+    assert whole_ranges(analysis)[1].high == LARGEST
+    assert whole_ranges(analysed(lambda t, i: t[i.remainder(33)], table, LONG)) == {}
+
+
+def test_numbers_that_are_converted_may_be_more_than_32_bits_hold() -> None:
+    analysis = analysed(lambda a: a.float() / 3600, LONG)
+    assert whole_ranges(analysis)[0].high < 1 << 21
+    assert 1 << 50 <= whole_ranges(analysis, converted=EXACT_IN_DOUBLE)[0].high <= EXACT_IN_DOUBLE
+    half = analysed(lambda a: a.half() * 2, LONG)
+    assert whole_ranges(half, converted=EXACT_IN_DOUBLE) == whole_ranges(half)

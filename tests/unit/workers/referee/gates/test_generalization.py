@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,8 +20,11 @@ from workers.referee.gates.checks.size_groups import announced, size_groups
 from workers.referee.gates.generalization import (
     LONG,
     LONG_BYTES,
+    LOOP,
+    MOST_COUNTED,
     SHORT,
     _again,
+    _counted,
     _exchanged,
     _long,
     _on_derived,
@@ -44,6 +48,7 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     state.set_numbers = [0]
     state.changed = lambda arguments, _kind: arguments
     problem.argument_names = ("x",)
+    state.names, state.analysis = {"mul"}, SimpleNamespace(operators=[])
     state.chooses = state.mutates = problem.is_step = False
     trial.is_called_on = True  # an ordinary call takes more of a state than there is here
     return trial
@@ -152,3 +157,25 @@ def test_sizes_that_may_broadcast_are_said_to_have_stayed() -> None:
     _tell_unchanged(trial, list(size_groups(trial, announced(trial))))
     (note,) = trial.notes
     assert note.startswith("PROVEN FOR THE ANNOUNCED SIZES OF `x` (dimension 0: 1), `bias` (dimension 0: 1)")
+
+
+def test_a_loop_takes_ten_thousand_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generalization, "LOOP_S", 60.0)
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    trial.state.analysis = SimpleNamespace(operators=[SimpleNamespace(target="aten.add.Tensor")] * 80)
+    ((arguments, _),) = _long(trial, [((0, 0),)])
+    assert LOOP[0] <= arguments[0].shape[0] < LOOP[1]
+
+
+def test_more_truths_are_counted_than_a_float_can_count() -> None:
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    state = trial.state
+    trial.draw = lambda *_given: [torch.rand(80, 4) < 0.5]
+    state.names, state.metas = {"sum"}, lambda _number: [TensorMeta.of(torch.zeros((), dtype=torch.int64))]
+    state.expected = state.problem.run = lambda arguments: Answer.of(arguments[0].sum(dim=0))
+    ((arguments, change),) = _counted(trial, [((0, 0),), ((0, 1),)])
+    assert int(arguments[0].sum()) == arguments[0].shape[0] > MOST_COUNTED
+    assert arguments[0].shape[1] == 1
+    assert change is not None
+    state.names = {"add"}
+    assert not list(_counted(trial, [((0, 0),)]))
