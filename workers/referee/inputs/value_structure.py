@@ -74,12 +74,20 @@ def _scaled(rows: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
     few = rows[:FEW_VALUES].double()
     if bool((few >= 0).all()) and _is_one(few.sum(dim=1)):
         share = changed.double().abs()
-        return (share / share.sum(dim=-1, keepdim=True)).to(changed.dtype)
+        return _divided(share, share.sum(dim=-1, keepdim=True), rows)
     if _is_one(torch.linalg.vector_norm(few, dim=1)):
         exact = changed.double()
         length: torch.Tensor = torch.linalg.vector_norm(exact, dim=-1, keepdim=True)
-        return (exact / length).to(changed.dtype)
+        return _divided(exact, length, rows)
     return changed
+
+
+def _divided(changed: torch.Tensor, by: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """The change with each row divided by a number; of a row that has no such number, the original one."""
+    divided = (changed / by).to(rows.dtype)
+    if changed.numel() != rows.numel():
+        return divided
+    return torch.where((by > 0) & torch.isfinite(by), divided, rows.view(changed.shape))
 
 
 def _is_one(figures: torch.Tensor) -> bool:
