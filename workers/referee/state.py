@@ -51,6 +51,7 @@ from workers.referee.costs.operator_costs import (
     INDEXING,
     KINKED,
     LARGEST,
+    PLACES,
     SEES_NAN,
     SOFTMAXES,
     SUMMING,
@@ -512,7 +513,9 @@ class ReferenceState:
             return tells_elements(outputs)
         if distribution in MINUTE and any(map(_is_nearly_nothing, outputs)):
             return False
-        return all_finite(list(map(real_pairs, outputs))) if distribution.finite else partly_finite(outputs)
+        if distribution.finite:
+            return all_finite(list(map(real_pairs, outputs)))
+        return partly_finite([one for one in outputs if not (self.names & PLACES and is_counted(one))])
 
     def _cancels(self, scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
         """Whether a gradient is what is left of terms that cancel each other."""

@@ -14,12 +14,12 @@ import torch
 from workers.ipc.tensors import TensorMeta, flatten, shares_memory
 from workers.referee.comparison.call_outputs import Fetched, Output
 from workers.referee.comparison.error_log import Account
-from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.comparison.error_scales import is_counted, same_bytes
 from workers.referee.comparison.one_sided import one_sided
 from workers.referee.comparison.output_structure import Answer, ContractError, Selection, places
 from workers.referee.comparison.tolerance import ErrorScale, Tolerance, examine, finite_slices, worse
 from workers.referee.inputs.distributions import Distribution
-from workers.referee.inputs.float8 import widened
+from workers.referee.inputs.float8 import is_eight_bit, widened
 
 LEAST_TURNED = 64 << 10
 """Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""
@@ -27,6 +27,7 @@ LEAST_CHOSEN, CHOSEN_OF = 2, 256
 """Elements, of any output and for each so many of a larger one, in which equal values met by chance."""
 NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
 
+NAN_CHOOSES = "a NaN or infinity among the inputs gives other whole numbers than the reference's"
 NAN_IS_LOST = "where the reference's output is NaN, this one's is a number (other elements are right)"
 
 
@@ -281,6 +282,10 @@ def _compared(
     if place is not None:
         return place, None
     value = output.value
+    if finite_only and is_counted(wanted) and not is_eight_bit(wanted):
+        if not torch.equal(value, wanted):
+            judgement.remarks.append(NAN_CHOOSES)
+        return None, None
     if finite_only:
         kept = finite_slices(wanted)
         if _is_not_finite_elsewhere(value, wanted):

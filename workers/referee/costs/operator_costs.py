@@ -45,6 +45,8 @@ COMPARING = CHOOSERS | _words(
     """amax amin argmax argmin _softmax softmax _safe_softmax _log_softmax log_softmax logsumexp logcumsumexp"""
 )
 """Operators whose result, or the work for it, hangs on which of a row's values are the larger ones."""
+PLACES = _words("argmax argmin")
+"""Operators that give the place of a NaN, where there is one."""
 SUMMING = _words("sum mean var std var_mean std_mean cumsum native_layer_norm layer_norm native_group_norm group_norm")
 """Operators that add rows up."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")
