@@ -339,11 +339,11 @@ class ReferenceState:
         if self.knows_ties and not (converts and self.names & CONVERTING):  # any number may become of NaN
             found += [one for one in (DEGENERATE, PADDED) if self.scales(0, one) is not None][:1]
         has_softmax = self.names & SOFTMAXES or ("exp" in self.names and self.names & LARGEST)
-        if has_softmax and not any(is_product(item.target) for item in self.analysis.operators):
+        if has_softmax and not self.chooses and not any(is_product(item.target) for item in self.analysis.operators):
             found.append(MASKED)  # parts of an infinity, as products of several parts have, are no numbers
         is_looser = any(tolerance.looser for tolerance in self.problem.tolerances.values())
         if not (is_looser or any(map(is_eight_bit, tensors)) or self.names & ABOUT_ONE):
-            found += MINUTE
+            found += MINUTE[:1] if self.names & WIDE_INSIDE else MINUTE
         if sum(tensor.nbytes for tensor in tensors) > SMALL_BYTES:
             return random.SystemRandom().sample(found, min(1, len(found)))
         return found
