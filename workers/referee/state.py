@@ -39,21 +39,28 @@ from workers.referee.comparison.tolerance import (
     all_finite,
     moved_apart,
     partly_finite,
+    tells_elements,
     worse,
 )
 from workers.referee.comparison.trivial_outputs import Tensors, TrivialOutputs
 from workers.referee.comparison.usual_magnitudes import Slots, usual_magnitudes
 from workers.referee.costs.named_numbers import named_numbers
 from workers.referee.costs.operator_costs import (
+    ABOUT_ONE,
     CHOOSERS,
     COMPARING,
+    CONVERTING,
     EXPONENTIALS,
     INDEXING,
     KINKED,
+    LARGEST,
     PERIODIC,
+    PLACES,
     SEES_NAN,
+    SOFTMAXES,
     SUMMING,
     TAILED,
+    WHOLE_NAMES,
     WIDE_INSIDE,
     base_name,
     converts_or_masks,
@@ -77,15 +84,20 @@ from workers.referee.inputs.distributions import (
     COARSE,
     CODES,
     CONSTANTS,
+    DEGENERATE,
     ENDS,
     FAR,
     HUGE,
     HUGEST,
     LAYOUTS,
+    MASKED,
+    MINUTE,
+    NAN_AMONG_NAN,
     NOT_FINITE,
     ORDERED,
     OTHERS,
     OWN,
+    PADDED,
     ROUNDING,
     TAILS,
     TELLING,
@@ -167,6 +179,8 @@ class DeviceCare:
         return waited
 
 
+NEARLY_NOTHING = 1e8
+"""Of the smallest normal number: a kernel that flushes smaller ones to zero loses digits of its sums."""
 NEIGHBOURS = 8
 """Of a call's arguments, on which the reference is asked whether it takes them."""
 DECOMPOSING = ("linalg_", "_linalg_", "cholesky")
@@ -324,7 +338,8 @@ class ReferenceState:
         bounds, _ = named_numbers(self.analysis.operators)
         named = [with_numbers(bounds)] if bounds and self.knows_ties else []
         further = [UNEVEN] if len(free) < len(tensors) else []
-        further += [NOT_FINITE] if self.names & SEES_NAN else []
+        further += [NOT_FINITE, NAN_AMONG_NAN] if self.names & SEES_NAN else []
+        further += self._degenerate(tensors) if number == 0 else []
         further += [ORDERED] if self.names & COMPARING and not self.names & SUMMING else []
         huge = [HUGE, HUGEST] if number == 0 and not far and self._may_be_huge() else []
         overflows = self.names & WIDE_INSIDE or any(map(counts_floats, self.analysis.operators))
@@ -340,6 +355,25 @@ class ReferenceState:
         found += TAILS if self.names & TAILED else ()
         has_domain = number == 0 and self.knows_ties and WIDE in others and self.scales(number, WIDE) is None
         return [*found, ENDS] if has_domain else found
+
+    def _degenerate(self, tensors: Sequence[torch.Tensor]) -> list[Distribution]:
+        """Rows with nothing in them, masked scores and minute values, where these mean something to the reference; of
+        large inputs one of them."""
+        if self.problem.is_step or not self.names:
+            return []
+        converts = any(spec.dtype in WHOLE_NAMES for item in self.analysis.operators for spec in item.outputs)
+        found = list[Distribution]()
+        if self.knows_ties and not (converts and self.names & CONVERTING):  # any number may become of NaN
+            found += [one for one in (DEGENERATE, PADDED) if self.scales(0, one) is not None][:1]
+        has_softmax = self.names & SOFTMAXES or ("exp" in self.names and self.names & LARGEST)
+        if has_softmax and not self.chooses and not any(is_product(item.target) for item in self.analysis.operators):
+            found.append(MASKED)  # parts of an infinity, as products of several parts have, are no numbers
+        is_looser = any(tolerance.looser for tolerance in self.problem.tolerances.values())
+        if not (is_looser or any(map(is_eight_bit, tensors)) or self.names & ABOUT_ONE):
+            found += MINUTE[:1] if self.names & WIDE_INSIDE else MINUTE
+        if sum(tensor.nbytes for tensor in tensors) > SMALL_BYTES:
+            return random.SystemRandom().sample(found, min(1, len(found)))
+        return found
 
     def _may_be_huge(self) -> bool:
         """Whether numbers that hardly any problem has mean something to the reference: it converts none to integers of
@@ -537,7 +571,13 @@ class ReferenceState:
         """Whether what the reference makes of a changed draw is fit to be compared with."""
         if distribution.about_nan:
             return True
-        return all_finite(list(map(real_pairs, outputs))) if distribution.finite else partly_finite(outputs)
+        if distribution.by_element:
+            return tells_elements(outputs)
+        if distribution in MINUTE and any(map(_is_nearly_nothing, outputs)):
+            return False
+        if distribution.finite:
+            return all_finite(list(map(real_pairs, outputs)))
+        return partly_finite([one for one in outputs if not (self.names & PLACES and is_counted(one))])
 
     def _cancels(self, scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
         """Whether a gradient is what is left of terms that cancel each other."""
@@ -784,6 +824,13 @@ def _worse_by(
 def _round_nothing(outputs: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]) -> bool:
     """Whether floats hold the exact results, as those of a fraction or a comparison: no kernel has to round there."""
     return all(torch.equal(widened(one).to(other.dtype), other) for one, other in zip(outputs, exact, strict=True))
+
+
+def _is_nearly_nothing(output: torch.Tensor) -> bool:
+    """Whether an output is about as small as what is flushed to zero."""
+    if not (output.is_floating_point() or output.is_complex()) or is_eight_bit(output):
+        return False
+    return largest_finite(real_pairs(output)) < NEARLY_NOTHING * torch.finfo(output.dtype).tiny
 
 
 def _are_steady(scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +14,12 @@ import torch
 from workers.ipc.tensors import TensorMeta, flatten, shares_memory
 from workers.referee.comparison.call_outputs import Fetched, Output
 from workers.referee.comparison.error_log import Account
-from workers.referee.comparison.error_scales import other_elements, same_bytes
+from workers.referee.comparison.error_scales import is_counted, other_elements, same_bytes
 from workers.referee.comparison.one_sided import one_sided
 from workers.referee.comparison.output_structure import Answer, ContractError, Selection, places
 from workers.referee.comparison.tolerance import ErrorScale, Tolerance, examine, finite_slices, worse
 from workers.referee.inputs.distributions import Distribution
-from workers.referee.inputs.float8 import widened
+from workers.referee.inputs.float8 import is_eight_bit, widened
 
 LEAST_TURNED = 64 << 10
 """Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""
@@ -27,6 +28,9 @@ LEAST_CHOSEN, CHOSEN_OF = 2, 256
 SLICES_OF = 64
 """Leading slices, in one of which values of which one is chosen were as good as equal."""
 NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
+
+NAN_CHOOSES = "a NaN or infinity among the inputs gives other whole numbers than the reference's"
+NAN_IS_LOST = "where the reference's output is NaN, this one's is a number (other elements are right)"
 
 
 class Contract(Protocol):
@@ -98,10 +102,12 @@ def judged_outputs(
     scales: Sequence[ErrorScale],
     *,
     finite_only: bool = False,
+    by_element: bool = False,
 ) -> Judgement:
     """What is wrong with the outputs of one call.
 
-    With `finite_only`, leading slices that the reference itself does not keep finite are not judged."""
+    With `finite_only`, leading slices that the reference itself does not keep finite are not judged; with `by_element`,
+    elements that it makes NaN."""
     judgement = Judgement()
     wrong_type = next((out for out in fetched.outputs if out.meta is None), None)
     if wrong_type is not None:
@@ -118,6 +124,8 @@ def judged_outputs(
         place = _misplaced(standard, index, output, order, wanted)
         if output.value is not None and _selects_equals(answer, index, output.value):
             wanted = output.value
+        if by_element and output.value is not None and output.meta == TensorMeta.of(wanted):
+            output = dataclasses.replace(output, value=_where_not_nan(output.value, wanted, judgement))
         wrong, account = _compared(standard, output, wanted, scales[index], place, judgement, finite_only=finite_only)
         if account is not None:
             judgement.accounts.append((label.removeprefix("the "), account))
@@ -137,28 +145,32 @@ def judged_on_values(
     """The same for arguments that are still at hand. What is found is judged once more by how exact the reference is
     on these very values: how large errors are differs from draw to draw, and nobody is accused by chance. Nor is who
     chose another of equal values than the reference, where that may choose either."""
-    partly = not distribution.finite
-    judgement = judged_outputs(standard, fetched, answer, scales, finite_only=partly)
+    judged = functools.partial(
+        judged_outputs,
+        standard,
+        fetched,
+        finite_only=not (distribution.finite or distribution.by_element),
+        by_element=distribution.by_element and not distribution.about_nan,
+    )
+    judgement = judged(answer, scales)
     if judgement.wrong is None or judgement.is_forged:
         return judgement
     own = standard.scales_on(arguments, answer.tensors, distribution)
     if own is not None:
         scales = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
-        again = judged_outputs(standard, fetched, answer, scales, finite_only=partly)
+        again = judged(answer, scales)
         again.remarks += judgement.remarks
         judgement = again
     if judgement.wrong is None or not scales:
         return judgement
     chosen = _as_chosen(fetched, answer, lambda: standard.other_choices(arguments))
     if chosen is not None:
-        judgement = judged_outputs(standard, fetched, chosen, scales, finite_only=partly)
+        judgement = judged(chosen, scales)
     if judgement.wrong is None:
         return judgement
     rounded = standard.otherwise_rounded(arguments, answer.tensors)
     for other in (*rounded[:1], *_by_slices(fetched, answer, rounded)):
-        again = judged_outputs(
-            standard, fetched, dataclasses.replace(answer, tensors=other), scales, finite_only=partly
-        )
+        again = judged(dataclasses.replace(answer, tensors=other), scales)
         if again.wrong is None:
             return again
     return judgement
@@ -307,6 +319,10 @@ def _compared(
     if place is not None:
         return place, None
     value = output.value
+    if finite_only and is_counted(wanted) and not is_eight_bit(wanted):
+        if not torch.equal(value, wanted):
+            judgement.remarks.append(NAN_CHOOSES)
+        return None, None
     if finite_only:
         kept = finite_slices(wanted)
         if _is_not_finite_elsewhere(value, wanted):
@@ -318,6 +334,18 @@ def _compared(
         judgement.is_one_sided = True
         judgement.remarks.append(remark)
     return (None if compared.mismatch is None else compared.mismatch.detail), compared.account
+
+
+def _where_not_nan(value: torch.Tensor, wanted: torch.Tensor, judgement: Judgement) -> torch.Tensor:
+    """An output with the reference's NaN, of which it is said where the output has none."""
+    if not (wanted.is_floating_point() or wanted.is_complex()):
+        return value
+    is_nan = torch.isnan(widened(wanted))
+    if not bool(is_nan.any()):
+        return value
+    if not bool(torch.isnan(widened(value)[is_nan]).all()):
+        judgement.remarks.append(NAN_IS_LOST)
+    return torch.where(is_nan, wanted, value)
 
 
 def _called(standard: Standard, index: int, count: int) -> str:

@@ -169,8 +169,8 @@ def error_scale(output: torch.Tensor, exact: torch.Tensor | None) -> ErrorScale:
     for own, other in pieces(output, exact):
         finite = torch.isfinite(own) & torch.isfinite(other)
         difference = torch.where(finite, own.double() - other, 0.0)
-        norm = math.hypot(norm, float(torch.linalg.vector_norm(torch.where(finite, other, 0.0))))
-        error = math.hypot(error, float(torch.linalg.vector_norm(difference)))
+        norm = math.hypot(norm, _norm(torch.where(finite, other, 0.0)))
+        error = math.hypot(error, _norm(difference))
         peak = max(peak, float(difference.abs().max()))
     rms = norm / max(1.0, float(output.numel())) ** 0.5
     of_lines = lines(output, exact)
@@ -481,7 +481,11 @@ def _norm(tensor: torch.Tensor) -> float:
         if 1e-10 < quick < 1e15:  # far from where squares overflow or vanish
             return quick
     dtype = torch.complex128 if tensor.is_complex() else torch.float64
-    return float(torch.linalg.vector_norm(tensor, dtype=dtype).real)
+    norm = float(torch.linalg.vector_norm(tensor, dtype=dtype).real)
+    largest = _largest(tensor) if tensor.dtype is dtype and not 1e-140 < norm < 1e140 else 0.0
+    if 0.0 < largest < math.inf:
+        return largest * float(torch.linalg.vector_norm(tensor / largest).real)
+    return norm
 
 
 def _worst(actual: torch.Tensor, expected: torch.Tensor, badness: torch.Tensor, what: str) -> Mismatch:
@@ -501,6 +505,12 @@ def partly_finite(tensors: Sequence[torch.Tensor]) -> bool:
         tensor.is_floating_point() and tensor.dim() and 0 < int(finite_slices(tensor).sum()) < tensor.shape[0]
         for tensor in tensors
     )
+
+
+def tells_elements(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether an element of every floating output is not NaN."""
+    floats = [widened(real_pairs(one)) for one in tensors if one.is_floating_point() or one.is_complex()]
+    return all(one.numel() == 0 or not bool(torch.isnan(one).all()) for one in floats)
 
 
 def finite_slices(tensor: torch.Tensor) -> torch.Tensor:

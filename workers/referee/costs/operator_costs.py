@@ -45,6 +45,8 @@ COMPARING = CHOOSERS | _words(
     """amax amin argmax argmin _softmax softmax _safe_softmax _log_softmax log_softmax logsumexp logcumsumexp"""
 )
 """Operators whose result, or the work for it, hangs on which of a row's values are the larger ones."""
+PLACES = _words("argmax argmin")
+"""Operators that give the place of a NaN, where there is one."""
 SUMMING = _words("sum mean var std var_mean std_mean cumsum native_layer_norm layer_norm native_group_norm group_norm")
 """Operators that add rows up."""
 PERIODIC = _words("sin cos")
@@ -53,6 +55,14 @@ TAILED = _words("erfc special_erfc special_erfcx special_log_ndtr special_ndtr")
 """Operators that are meant for arguments for which they give next to nothing."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")
 """Operators that tell what is not finite from what is."""
+SOFTMAXES = _words("_softmax softmax _safe_softmax _log_softmax log_softmax logsumexp logcumsumexp")
+LARGEST = _words("amax max maximum")
+"""With an exponential, these make a softmax that is written out."""
+ABOUT_ONE = _words("expm1 log1p sinh tanh asinh atanh erf erfinv elu celu selu")
+"""Operators that give minute numbers back, in whose formulas they are added to one."""
+CONVERTING = _words("_to_copy to long int type")
+WHOLE_NAMES = ("int64", "int32", "int16", "int8", "uint8")
+"""What such an operator may convert to: any number becomes of NaN there."""
 INDEXING = _words(
     """embedding embedding_bag gather index index_add index_copy index_fill index_put index_select scatter scatter_add
     scatter_reduce take take_along_dim"""

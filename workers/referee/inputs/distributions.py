@@ -15,7 +15,6 @@ from workers.referee.inputs.float8 import narrowed, widened
 from workers.referee.inputs.index_structure import IndexStructure, index_structure, uneven
 from workers.referee.inputs.transforms import (
     LARGE,
-    TINY,
     Transform,
     all_magnitudes,
     any_code,
@@ -23,6 +22,7 @@ from workers.referee.inputs.transforms import (
     as_it_is,
     beyond,
     blocks,
+    degenerate,
     displaced,
     far,
     general,
@@ -30,6 +30,9 @@ from workers.referee.inputs.transforms import (
     hugest,
     large_and_close,
     lower_tail,
+    minus_infinity,
+    minute,
+    minutest,
     mixed,
     multiples,
     not_finite,
@@ -39,11 +42,14 @@ from workers.referee.inputs.transforms import (
     other_ones,
     other_places,
     other_zeros,
+    padded,
     planted,
     rare,
+    row_of_nan,
     spike,
     spikes,
     ties,
+    tiny,
     to_its_ends,
     upper_tail,
     whole_and_wide,
@@ -51,6 +57,7 @@ from workers.referee.inputs.transforms import (
 )
 from workers.referee.inputs.value_kinds import (
     are_numbers,
+    holds_nan,
     is_code,
     is_constant,
     is_continuous,
@@ -77,6 +84,8 @@ class Distribution:
     """Whether only the first of these tensors is changed."""
     finite: bool = True
     """Whether outputs are finite; where not, leading slices that the reference leaves finite are judged."""
+    by_element: bool = False
+    """Whether outputs need not be finite, and each element is judged that is not NaN: infinities by their places."""
     harsh: bool = False
     """Whether magnitudes are such that an input's last bit shows: a kernel is then as right as the exact result of
     inputs that were rounded once more."""
@@ -101,6 +110,8 @@ class Distribution:
     """Whether the entries of sparse matrices lie elsewhere: many in a few rows, none in some."""
     about_nan: bool = False
     """Whether it is tried where the reference tells what is not finite from what is: then everything is judged."""
+    with_nan: Transform | None = None
+    """Applied to every tensor of floats that holds NaN, where those are what changes."""
     steady: bool = False
     """Whether it is tried only where the reference itself stays exact: what overflows inside of it, or hangs on a
     rounding, is no matter of a kernel's precision."""
@@ -131,7 +142,7 @@ OTHERS = (
     WIDE,
     Distribution(name="offset", transform=offset),
     Distribution(name="mixed signs", transform=mixed),
-    Distribution(name="tiny", transform=lambda tensor: tensor * TINY),
+    Distribution(name="tiny", transform=tiny),
     Distribution(name="tied", transform=ties, has_ties=True),
     Distribution(name="spiked", transform=spikes, harsh=True),
     Distribution(name="partly not finite", transform=not_finite, first_only=True, finite=False),
@@ -163,6 +174,24 @@ NOT_FINITE = Distribution(name="not finite in places", transform=not_finite, abo
 CLOSE = Distribution(name="close", transform=as_it_is, harsh=True)
 EQUAL = Distribution(name="equal", transform=as_it_is, harsh=True, has_ties=True)
 """How tensors are judged that are close to each other, or equal; see `inputs.relations`."""
+NAN_AMONG_NAN = Distribution(
+    name="not finite in a row", transform=as_it_is, with_nan=row_of_nan, by_element=True, about_nan=True
+)
+"""The same of tensors that hold NaN anyway."""
+DEGENERATE = Distribution(
+    name="degenerate", transform=degenerate, harsh=True, has_ties=True, by_element=True, steady=True
+)
+PADDED = Distribution(name="padded", transform=padded, harsh=True, has_ties=True, by_element=True, steady=True)
+"""Rows of zeros and the like. Where roundings are all that is left of rows of one value, zeros alone."""
+MINUTE = (
+    Distribution(name="minute", transform=minute, harsh=True, steady=True),
+    Distribution(name="minutest", transform=minutest, harsh=True, steady=True),
+)
+"""Tried where the reference itself is exact there, and passes through no number that is large beside them."""
+MASKED = Distribution(
+    name="minus infinity in", transform=minus_infinity, first_only=True, finite=False, by_element=True, has_ties=True
+)
+"""Tried where the reference takes exponentials of differences from the largest of a row: masked scores are so."""
 FEW_FLOATS = Distribution(name="general (for a few kinds)", transform=as_it_is, few=general)
 """Tried where floats are of a few kinds, drawn for each place."""
 TURNED_COTANGENTS = Distribution(name="own, with turned cotangents,", transform=None, layout=TURNED)
@@ -197,6 +226,13 @@ def with_numbers(numbers: Sequence[float]) -> Distribution:
 def with_mark(number: int) -> Distribution:
     """The problem's own values, whole ones here and there another number."""
     return Distribution(name=f"own with {number}", transform=as_it_is, marked=lambda tensor: planted(tensor, [number]))
+
+
+def only_mark(number: int) -> Distribution:
+    """The problem's own values, whole ones everywhere another number."""
+    return Distribution(
+        name=f"own with nothing but {number}", transform=as_it_is, marked=lambda tensor: torch.full_like(tensor, number)
+    )
 
 
 def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
@@ -234,6 +270,7 @@ def _special(distribution: Distribution) -> list[tuple[Transform, Callable[[torc
         (distribution.few, is_few_floats),
         (distribution.constant, is_constant),
         (distribution.marked, may_repeat),
+        (distribution.with_nan, holds_nan),
         (distribution.number, are_numbers),
     )
     return [(change, is_such) for change, is_such in kinds if change is not None]

@@ -59,8 +59,9 @@ def huge(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def hugest(tensor: torch.Tensor) -> torch.Tensor:
-    """Magnitudes about 1e23, whose squares are infinite in float."""
-    return _of_magnitude(tensor, 10 ** random.uniform(22, 25))  # noqa: S311 - seeded with the draw
+    """Magnitudes about 1e23, whose squares are infinite in float; of doubles 1e167."""
+    exponent = random.uniform(22, 25) + (144 if tensor.dtype is torch.float64 else 0)  # noqa: S311 - seeded with the draw
+    return _of_magnitude(tensor, 10**exponent)
 
 
 def _of_magnitude(tensor: torch.Tensor, largest: float) -> torch.Tensor:
@@ -327,3 +328,83 @@ def large_and_close(tensor: torch.Tensor) -> torch.Tensor:
 def multiples(tensor: torch.Tensor) -> torch.Tensor:
     """Whole numbers whose lowest bits are zero, as those of addresses and of packed fields: equal ones stay equal."""
     return tensor * (1 << STRUCTURED[tensor.dtype]) if tensor.dtype in STRUCTURED else tensor
+
+
+PERIOD = 8
+"""Rows of which some are degenerate, before the kinds repeat: the same rows of every tensor that has as many."""
+
+
+def degenerate(tensor: torch.Tensor) -> torch.Tensor:
+    """Rows of zeros, of zeros up to a random place, of one value and of one sign, beside rows as they were; where there
+    are more dimensions, a leading slice of zeros too, and of another one a slice of zeros and one of one value."""
+    rows = padded(tensor).view(rows_of(tensor).shape).clone()
+    if rows.shape[0] > 1:
+        rows[2::PERIOD] = rows[2::PERIOD, :1].clone()
+    if not is_one_signed(tensor):
+        rows[3::PERIOD] = rows[3::PERIOD].abs()
+        rows[5::PERIOD] = -rows[5::PERIOD].abs()
+    changed = rows.view(tensor.shape)
+    if tensor.dim() > 2 and min(tensor.shape[:2]) >= LEAST_SLICES:
+        changed[1, 1] = changed[1, 2].reshape(-1)[0].clone()
+    return changed
+
+
+def padded(tensor: torch.Tensor) -> torch.Tensor:
+    """The same of zeros only."""
+    rows = rows_of(tensor).clone()
+    count, size = rows.shape
+    place = torch.arange(size, device=tensor.device)
+    few = rows[1::PERIOD] if count > 1 else rows
+    end = (torch.rand(few.shape[0], 1, device=tensor.device) * (size - 1 if count > 1 else size / 4)).long() + 1
+    few.copy_(torch.where(place < end, 0, few))
+    if count > 1:
+        rows[0::PERIOD] = 0
+    changed = rows.view(tensor.shape)
+    if tensor.dim() > 2 and min(tensor.shape[:2]) >= LEAST_SLICES:
+        changed[0] = 0
+        changed[1, 0] = 0
+    return changed
+
+
+def minus_infinity(tensor: torch.Tensor) -> torch.Tensor:
+    """Rows of minus infinity, and rows that begin with it up to a random place, as masked scores do."""
+    rows = rows_of(tensor)
+    count, size = rows.shape
+    end = (torch.rand(count, 1, device=tensor.device) * size).long()
+    row = torch.arange(count, device=tensor.device).unsqueeze(1) % PERIOD
+    end = torch.where(row == 0, size if count > 1 else end, torch.where(row < PERIOD // 2, end, 0))
+    return torch.where(torch.arange(size, device=tensor.device) < end, -math.inf, rows).view(tensor.shape)
+
+
+def row_of_nan(tensor: torch.Tensor) -> torch.Tensor:
+    """A row of NaN, beside rows as they were."""
+    rows = rows_of(tensor).clone()
+    rows[int(torch.randint(0, rows.shape[0], ()))] = math.nan
+    return rows.view(tensor.shape)
+
+
+def tiny(tensor: torch.Tensor) -> torch.Tensor:
+    """A thousandth, and nothing below zero unless all was."""
+    return (tensor if is_one_signed(tensor) else tensor.abs()) * TINY
+
+
+def minute(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes about 1e-13, whose squares are numbers still, and nothing above zero unless all was."""
+    return _of_minute(tensor if is_one_signed(tensor) else -tensor.abs(), 13)
+
+
+def minutest(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes about 1e-24, whose squares are zero in float; of doubles 1e-168."""
+    return _of_minute(tensor, 168 if tensor.dtype is torch.float64 else 24)
+
+
+def _of_minute(tensor: torch.Tensor, exponent: float) -> torch.Tensor:
+    """A tensor whose largest magnitude is about ten to the power of minus this; what holds no such numbers stays."""
+    largest = 10 ** -(exponent + random.uniform(-1, 1))  # noqa: S311 - seeded with the draw
+    return tensor if torch.finfo(tensor.dtype).tiny > largest else _of_magnitude(tensor, largest)
+
+
+def is_one_signed(tensor: torch.Tensor) -> bool:
+    """Whether no two numbers have different signs."""
+    low, high = tensor.aminmax()
+    return bool(low >= 0) or bool(high <= 0)

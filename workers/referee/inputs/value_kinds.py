@@ -171,6 +171,11 @@ def is_continuous(tensor: torch.Tensor) -> bool:
     return int(torch.unique(sample).numel()) > min(FEW_VALUES, sample.numel() // 2)
 
 
+def holds_nan(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of floats holds NaN."""
+    return tensor.is_floating_point() and bool(torch.isnan(tensor).any())
+
+
 def sampled_values(tensor: torch.Tensor) -> torch.Tensor:
     """Up to `SAMPLE` values of a tensor, evenly spread."""
     flat = tensor.reshape(-1)

@@ -91,12 +91,20 @@ def _scaled(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
     """The change with rows of sum one (probabilities) or length one, where rows had that."""
     if has_rows_of_sum_one(tensor):
         share = changed.double().abs()
-        return (share / share.sum(dim=-1, keepdim=True)).to(changed.dtype)
+        return _divided(share, share.sum(dim=-1, keepdim=True), rows_of(tensor))
     if has_rows_of_length_one(tensor):
         exact = changed.double()
         length: torch.Tensor = torch.linalg.vector_norm(exact, dim=-1, keepdim=True)
-        return (exact / length).to(changed.dtype)
+        return _divided(exact, length, rows_of(tensor))
     return changed
+
+
+def _divided(changed: torch.Tensor, by: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """The change with each row divided by a number; of a row that has no such number, the original one."""
+    divided = (changed / by).to(rows.dtype)
+    if changed.numel() != rows.numel():
+        return divided
+    return torch.where((by > 0) & torch.isfinite(by), divided, rows.view(changed.shape))
 
 
 def _is_one(figures: torch.Tensor) -> bool:

@@ -40,6 +40,7 @@ from workers.referee.inputs.distributions import (
     changes,
     drawn,
     loose,
+    only_mark,
     rebuilt,
     with_mark,
 )
@@ -94,7 +95,8 @@ def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
     gets what became of them."""
     state = trial.state
     announced = state.problem.forward_arguments(trial.draw(0, OWN))
-    marks = [one for one in (*map(with_mark, state.named_indices), FEW_FLOATS) if changes(announced, one)]
+    kinds = (one for number in state.named_indices for one in (with_mark(number), only_mark(number)))
+    marks = [one for one in (*kinds, FEW_FLOATS) if changes(announced, one)]
     ranges = _ranges(state, announced)
     calls = [(f"{mark.name} values", VALUES, drawn(announced, mark)) for mark in marks]
     calls += _related(state, announced)
