@@ -29,12 +29,12 @@ class Reference:
     aliases: frozenset[tuple[int, int]] = frozenset()
     shares: frozenset[tuple[int, int | None]] = frozenset()
 
+    def otherwise_rounded(self, _arguments: list[Any], _outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
+        return []
+
     def scales_on(
         self, arguments: list[Any], outputs: list[torch.Tensor], _distribution: object, *, in_place: bool = False
     ) -> Any:
-        return None
-
-    def exact_outputs_on(self, _arguments: list[Any], _outputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
         return None
 
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
