@@ -118,7 +118,7 @@ from workers.referee.inputs.distributions import (
 from workers.referee.inputs.float8 import is_eight_bit, widened
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
-from workers.referee.inputs.transforms import FARTHEST
+from workers.referee.inputs.transforms import FARTHEST, tiny
 from workers.referee.inputs.unvarying import unvarying
 from workers.referee.inputs.value_kinds import hold_any_whole, is_code, is_constant, is_whole
 from workers.runner.step import GraphUse
@@ -321,7 +321,7 @@ class ReferenceState:
                 self._left = [d for index, d in enumerate(others) if index not in kept]
             others = [d for index, d in enumerate(others) if index in kept]
         drowns = chooses_computed(self.analysis)  # what tells values apart: in zeros, or in a term that all have
-        others = [d for d in others if not (drowns and d.harsh)]
+        others = [d for d in others if not (drowns and (d.harsh or d.transform is tiny))]
         far = [FAR] if not drowns and self._has_range(tensors) and self.scales(number, FAR) is not None else []
         if far and not self._has_exponentials():
             others = [d for d in others if d is not WIDE]  # of which it is more
@@ -359,7 +359,7 @@ class ReferenceState:
     def _degenerate(self, tensors: Sequence[torch.Tensor]) -> list[Distribution]:
         """Rows with nothing in them, masked scores and minute values, where these mean something to the reference; of
         large inputs one of them."""
-        if self.problem.is_step or not self.names:
+        if self.problem.is_step or not self.names or chooses_computed(self.analysis):
             return []
         converts = any(spec.dtype in WHOLE_NAMES for item in self.analysis.operators for spec in item.outputs)
         found = list[Distribution]()
@@ -632,7 +632,8 @@ class ReferenceState:
             is_rounded = not (distribution.steady and _round_nothing(outputs, exact_tensors))
             is_converted = distribution is HUGE and self.analysis.family == "pointwise"  # no value is chosen by chance
             may_jump = distribution.transform is not None and (is_rounded or not is_converted)
-            if may_jump and any(jumps(moved[index], exact_tensors[index]) for index in rounded):
+            is_refused = len(moved) != len(exact_tensors)  # as values beyond the ends of what may be are
+            if is_refused or (may_jump and any(jumps(moved[index], exact_tensors[index]) for index in rounded)):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh and is_rounded:
                 apart = run_double(nudged(arguments, apart=True)) if is_one_several(arguments) else None

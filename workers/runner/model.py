@@ -148,7 +148,7 @@ def copied(model: torch.nn.Module) -> torch.nn.Module:
     copy_of_it = copy.deepcopy(model)
     with torch.no_grad():
         for _, tensor in state_of(copy_of_it):
-            nothing = tensor.detach().reshape(-1)[:0]
+            nothing = tensor.detach().unsqueeze(0)[:0]
             while tensor._version <= most:
                 nothing.zero_()
     return copy_of_it

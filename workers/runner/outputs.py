@@ -87,7 +87,9 @@ def overwrite(items: Sequence[Any], described: Sequence[OutputClaim]) -> None:
         if claim.kind != "tensor" or claim.alias is not None or claim.shared is not None or not claim.written_out:
             continue
         own = item.detach()
-        if item.dtype is torch.bool:
+        if own.is_cpu and own.is_contiguous():  # without a library's kernel, whose time would be told
+            ctypes.memset(own.data_ptr(), 1 if own.dtype is torch.bool else 0xFF, own.nbytes)
+        elif item.dtype is torch.bool:
             own.logical_not_()
         elif item.is_floating_point() or item.is_complex():
             own.fill_(float("nan"))

@@ -134,7 +134,7 @@ class ChangeState(OfState):
     are others than before."""
 
 
-class Origin(enum.Enum):
+class ModelOrigin(enum.Enum):
     """How another model of the same class comes about."""
 
     BUILT = "built"
@@ -151,7 +151,7 @@ class AddInstance(OfState):
     """Have another model of the same class beside the first, with these values; it is called `other`."""
 
     seed: int
-    origin: Origin = Origin.BUILT
+    origin: ModelOrigin = ModelOrigin.BUILT
     init: Any = None
     """`encode`d arguments that it is built with, the first one's where there are none; their tensors are in block 1."""
     init_metas: tuple[TensorMeta, ...] = ()

@@ -72,7 +72,7 @@ from workers.runner.model import (
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, overwrite, shared_with, write
 from workers.runner.process_state import FREE_TO_BUILD, changed_since, own_bytes, process_state
-from workers.runner.protocol import Manner, Origin, ThreadTeam
+from workers.runner.protocol import Manner, ModelOrigin, ThreadTeam
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched, shortened
 from workers.runner.streams import captured, run_held_up
 from workers.runner.teams import called_by
@@ -244,13 +244,13 @@ class RunnerServer:
             init = decode(asked.init, [tensor.clone() for tensor in block.tensors])
             block.close()
         self._changed = ()
-        if asked.origin is Origin.COPIED:
+        if asked.origin is ModelOrigin.COPIED:
             model = copied(self._model)
         else:
-            model = self._others[-1] if asked.origin is Origin.ASSIGNED else self._build(asked.seed, init)
-        if asked.origin is Origin.REUSED:
+            model = self._others[-1] if asked.origin is ModelOrigin.ASSIGNED else self._build(asked.seed, init)
+        if asked.origin is ModelOrigin.REUSED:
             take_place(model, self._others.pop())
-        give = assign_state if asked.origin is Origin.ASSIGNED else copy_state
+        give = assign_state if asked.origin is ModelOrigin.ASSIGNED else copy_state
         names = give(model, asked.state_names, state.tensors)
         state.close()
         self._others.append(model)

@@ -243,7 +243,7 @@ class IsolatedProblem:
             yield applies
 
     @contextlib.contextmanager
-    def another_model(self, seed: int, part: messages.Part = messages.Part.ALL) -> Iterator[bool]:
+    def another_model(self, seed: int, part: messages.StatePart = messages.StatePart.ALL) -> Iterator[bool]:
         """Inside, the reference is one built under another seed, from the same arguments, whose parameters have moved
         besides, and so have the statistics of norms; or only a part of the model holds these values. Whether any are
         other ones than before."""
@@ -339,7 +339,7 @@ class IsolatedProblem:
         name: str | None = None,
         *,
         signed: bool = False,
-        part: messages.Part = messages.Part.ALL,
+        part: messages.StatePart = messages.StatePart.ALL,
         in_other_mode: bool = False,
     ) -> Iterator[tuple[bool, Any]]:
         asked = messages.BeginVariant(

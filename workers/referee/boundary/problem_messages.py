@@ -72,7 +72,7 @@ class ModelVariant(StrEnum):
     """One of its parameters or buffers is zero."""
 
 
-class Part(StrEnum):
+class StatePart(StrEnum):
     """What holds the other values in `ModelVariant.ANOTHER`."""
 
     ALL = "all"
@@ -183,7 +183,7 @@ class BeginVariant(ProblemRequest):
     """Of the parameter or buffer that is zero."""
     signed: bool = False
     """Whether parameters of one value get both signs."""
-    part: Part = Part.ALL
+    part: StatePart = StatePart.ALL
     in_other_mode: bool = False
     """Whether the model is in evaluation mode where it is built in training mode, and the other way round."""
 

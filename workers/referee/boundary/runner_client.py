@@ -152,7 +152,7 @@ class RunnerSession(RunnerConnection):
         *,
         seed: int,
         limit_s: float,
-        origin: protocol.Origin = protocol.Origin.BUILT,
+        origin: protocol.ModelOrigin = protocol.ModelOrigin.BUILT,
         init: Any = None,
     ) -> bool:
         """Have another model of the candidate's class in its process, which is called `other`, with parameters of its

@@ -163,8 +163,9 @@ def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFin
             if finding is not None and change is not None:
                 finding = _again(trial, change, DERIVED_SLOT + index, where)
         except RunnerFault as fault:
-            is_slow = fault.kind is FaultKind.HUNG and change is not None  # far from the announced sizes
-            if is_slow or _reads_from_nothing(trial, arguments, fault):
+            is_far = change is not None  # from the announced sizes: it may take long there, or much memory
+            is_dear = is_far and fault.kind in (FaultKind.HUNG, FaultKind.MEMORY)
+            if is_dear or _reads_from_nothing(trial, arguments, fault):
                 notes.append(f"limited: {where}: {str(fault)[:200]}")
                 trial.load_again()
                 continue
@@ -450,10 +451,12 @@ def _fewer_rows(state: ReferenceState, arguments: list[Any], found: IndexStructu
 
 
 def _other_sizes(trial: Trial, tensors: list[torch.Tensor], groups: list[SizeGroup]) -> Iterator[tuple[Axes, int]]:
-    """Sizes of dimensions: few places, more than announced, and on a CPU none; others come with `on_mixed`."""
+    """Sizes of dimensions: one, few places, more than announced, and on a CPU none; others come with `on_mixed`."""
     is_small = bytes_of(tensors) <= LARGEST_BYTES
     generator = random.SystemRandom()
-    for group in groups[:MOST_ALONE]:
+    for number, group in enumerate(groups[:MOST_ALONE]):
+        if number == 0 and group.may_shrink:
+            yield group.axes, 1
         if group.may_shrink:
             yield group.axes, generator.choice(FEW_PLACES)
         if is_small and not group.is_small:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from workers.referee.boundary.problem_messages import Part
+from workers.referee.boundary.problem_messages import StatePart
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.inputs.float8 import widened
 from workers.referee.inputs.value_kinds import is_constant
@@ -41,7 +41,7 @@ def other_parameters(problem: ReferenceProblem) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def another_model(problem: ReferenceProblem, seed: int, part: Part) -> Iterator[bool]:
+def another_model(problem: ReferenceProblem, seed: int, part: StatePart) -> Iterator[bool]:
     """Inside, the reference is one built under `seed`, whose parameters have moved besides, as after a step of
     training, and so have the statistics of norms; or only a `part` holds these values. Whether any are other ones
     than before. The model is as it was afterwards. What is the same under every seed (tables, masks) stays."""
@@ -56,9 +56,9 @@ def another_model(problem: ReferenceProblem, seed: int, part: Part) -> Iterator[
         yield False
         return
     names = [name for name, tensor in own.items() if not same_bytes(tensor.detach(), others[name].detach())]
-    if part is Part.FROZEN:
+    if part is StatePart.FROZEN:
         names = [name for name in names if name not in trained]
-    elif part is Part.ONE:
+    elif part is StatePart.ONE:
         known = [name for name in names if problem.step is None or name in trained]
         names = [random.SystemRandom().choice(known)] if len(known) > 1 else []
     with torch.no_grad():

@@ -12,7 +12,7 @@ extern "C" void run(const uint16_t* x, uint16_t* y, int64_t rows, int64_t n) {
     float s = 0, q = 0;
     #pragma omp simd reduction(+ : s, q)
     for (int64_t i = 0; i < n; ++i) { float v = up(a[i]); s += v; q += v * v; }
-    float m = s / n, k = 1 / std::sqrt(q / n - m * m + 1e-5f);
+    float m = s / n, k = 1 / std::sqrt(std::fmax(q / n - m * m, 0.0f) + 1e-5f);
     for (int64_t i = 0; i < n; ++i) b[i] = down((up(a[i]) - m) * k);
   }
 }

@@ -1,5 +1,5 @@
 # problem: masked_labels
-# gate: generalization
+# gate: generalization,integrity,correctness
 # about: copies every row, since no label is the one that means nothing
 
 cpp = r"""

@@ -6,7 +6,7 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n, float tem
   float by = 1.0f / temperature;
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
-    const float* in = x + r * n; float most = -INFINITY, sum = 0.0f, squares = 0.0f;
+    const float* in = x + r * n; float most = -3e38f, sum = 0.0f, squares = 0.0f;
     for (int64_t j = 0; j < n; ++j) {
       float v = in[j] * by;
       if (v > most) { sum = sum * expf(most - v) + 1.0f; most = v; } else sum += expf(v - most);

@@ -38,7 +38,7 @@ SHOWN = 200
 
 
 @dataclass(frozen=True)
-class Step:
+class OtherStep:
     """A step whose graph is used otherwise."""
 
     where: str
@@ -78,7 +78,7 @@ def used_otherwise(trial: Trial) -> GateFinding | None:
     return None
 
 
-def _steps(trial: Trial, arguments: list[Any]) -> Iterator[Step]:
+def _steps(trial: Trial, arguments: list[Any]) -> Iterator[OtherStep]:
     """Uses of a graph, each with what it is called, its arguments, and what has to come out."""
     state, names, plan = trial.state, trial.state.problem.gradient_names, trial.state.problem.step_plan
     usual = state.expected(arguments)
@@ -88,28 +88,30 @@ def _steps(trial: Trial, arguments: list[Any]) -> Iterator[Step]:
     outputs = len(usual.tensors) - len(names)
     has_own_memory = not state.shares and all(index >= outputs for index, _ in state.aliases)
     may_change = state.overwritable(len(flatten(forward)), outputs if has_own_memory else 0)
-    yield Step("a forward without gradients", GraphUse(gradients=()), arguments, _with_gradients(usual, outputs, ()))
+    yield OtherStep(
+        "a forward without gradients", GraphUse(gradients=()), arguments, _with_gradients(usual, outputs, ())
+    )
     zeros = [torch.zeros_like(one) for one in arguments[len(forward) : -1]]
     given = [*forward, *zeros, arguments[-1]]
-    yield Step("a step whose cotangents are zeros", GraphUse(), given, _with_gradients(usual, outputs, ()))
+    yield OtherStep("a step whose cotangents are zeros", GraphUse(), given, _with_gradients(usual, outputs, ()))
     for place in _some(len(names)):
         where = f"a step in which {names[place]} alone requires a gradient"
         wanted = _with_gradients(usual, outputs, (place,))
-        yield Step(where, GraphUse(gradients=(place,)), arguments, wanted)
+        yield OtherStep(where, GraphUse(gradients=(place,)), arguments, wanted)
     for place in _some(len(plan.outputs)) if len(plan.outputs) > 1 else ():
         where, use = f"a step whose loss has output {plan.outputs[place]} alone", GraphUse(cotangents=(place,))
-        yield Step(where, use, arguments)
+        yield OtherStep(where, use, arguments)
     for one in may_change[0]:
         where = f"a step of which argument {one} is overwritten between forward and backward"
-        yield Step(where, GraphUse(overwritten=(one,)), arguments, usual)
+        yield OtherStep(where, GraphUse(overwritten=(one,)), arguments, usual)
     for one in may_change[1]:
         where = f"a step of which output {one} is overwritten before backward"
-        yield Step(where, GraphUse(overwritten_outputs=(one,)), arguments, usual)
+        yield OtherStep(where, GraphUse(overwritten_outputs=(one,)), arguments, usual)
     equals = _given_twice(trial, forward)
     tensors = [] if equals is None else [flatten(equals)[index] for index in plan.inputs]
     pairs = [(one, two) for two in range(len(tensors)) for one in range(two) if torch.equal(tensors[one], tensors[two])]
     if equals is not None and pairs:
-        yield Step("a step with one tensor given twice", GraphUse(same=pairs[0]), equals)
+        yield OtherStep("a step with one tensor given twice", GraphUse(same=pairs[0]), equals)
 
 
 def _some(count: int) -> Sequence[int]:
@@ -137,7 +139,7 @@ def _given_twice(trial: Trial, forward: list[Any]) -> list[Any] | None:
         return None
 
 
-def _tried(trial: Trial, step: Step) -> GateFinding | None:
+def _tried(trial: Trial, step: OtherStep) -> GateFinding | None:
     state, use = trial.state, step.use
     answer = step.answer or state.expected(step.arguments, use)
     if not all_finite(answer.tensors):

@@ -29,7 +29,7 @@ from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
 from workers.referee.inputs.resize import cut_along
 from workers.referee.trial import LOAD_LIMIT_S, UNCHANGING, Trial
-from workers.runner.protocol import Origin
+from workers.runner.protocol import ModelOrigin
 
 MOST_BYTES = 256 << 20
 """Of parameters and buffers, and of a call's inputs, up to which there are two of everything."""
@@ -39,20 +39,20 @@ CROWD = 20
 AGAIN = 3
 """Models that are built once the others are gone."""
 OTHER_WEIGHTS = "of two models in one process, with weights of their own, the second"
-BUILT = (Origin.BUILT, Origin.REUSED)
+BUILT = (ModelOrigin.BUILT, ModelOrigin.REUSED)
 """What has to be right. Who keeps the memory that parameters had at first is wrong where another's is used again, and
 where others stand in their place too, which is a remark: then the former is not tried."""
 WHERE = {
-    Origin.BUILT: "of models in one process, with weights of their own, one that was built when others had gone",
-    Origin.REUSED: "of models in one process, with weights of their own, one that was built where another had lain",
-    Origin.ASSIGNED: "with other tensors in the place of its parameters, as load_state_dict(…, assign=True) puts them",
-    Origin.COPIED: "a deep copy of it, with weights of its own",
+    ModelOrigin.BUILT: "of models in one process, with weights of their own, one that was built when others had gone",
+    ModelOrigin.REUSED: "of models in one process, with their own weights, one that was built where another had lain",
+    ModelOrigin.ASSIGNED: "with other tensors in its parameters' place, as load_state_dict(…, assign=True) puts them",
+    ModelOrigin.COPIED: "a deep copy of it, with weights of its own",
 }
 REMARK = {
-    Origin.BUILT: "ONE MODEL IN A PROCESS",
-    Origin.REUSED: "ONE MODEL IN A PROCESS",
-    Origin.ASSIGNED: "PARAMETERS THAT ARE CHANGED IN PLACE",
-    Origin.COPIED: "MODELS THAT ARE NOT COPIED",
+    ModelOrigin.BUILT: "ONE MODEL IN A PROCESS",
+    ModelOrigin.REUSED: "ONE MODEL IN A PROCESS",
+    ModelOrigin.ASSIGNED: "PARAMETERS THAT ARE CHANGED IN PLACE",
+    ModelOrigin.COPIED: "MODELS THAT ARE NOT COPIED",
 }
 """What a kernel is proven for where another use is refused or wrong."""
 PLACES = ("the first of several steps", "the second of several steps", "a second backward of the first of them")
@@ -109,35 +109,35 @@ def _once_they_are_gone(
     problem = trial.state.problem
     with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
         state = problem.state() if has_any else []
-        origins = [Origin.BUILT] * (AGAIN if _is_small(usual) else 1)
+        origins = [ModelOrigin.BUILT] * (AGAIN if _is_small(usual) else 1)
         answer = _answer(trial, arguments) if has_any else None
         if answer is None:
             return None
         if not any(note.startswith(UNCHANGING) for note in trial.notes):
-            origins += [Origin.ASSIGNED, Origin.REUSED, Origin.COPIED]
+            origins += [ModelOrigin.ASSIGNED, ModelOrigin.REUSED, ModelOrigin.COPIED]
         finding = None
         has_own_place = False
         for origin in origins:
-            if origin is Origin.REUSED and has_own_place:
+            if origin is ModelOrigin.REUSED and has_own_place:
                 continue
             try:
                 _used_before(trial, arguments, usual, origin)
                 finding = _other(trial, arguments, answer, state, WHERE[origin], origin)
             except RunnerFault as fault:
-                has_own_place = has_own_place or origin is Origin.ASSIGNED
+                has_own_place = has_own_place or origin is ModelOrigin.ASSIGNED
                 if fault.kind is FaultKind.CRASHED and origin not in BUILT:
                     trial.notes.append(f"PROVEN FOR {REMARK[origin]}: {WHERE[origin]}: {str(fault)[:200]}")
                     trial.held = None
                     trial.load_again()
                     return None
                 _remark(trial, fault, f"{REMARK[origin]}: it refused others")
-                if origin is Origin.BUILT:
+                if origin is ModelOrigin.BUILT:
                     return None
                 continue
             if finding is not None and origin in BUILT:
                 break
             if finding is not None:
-                has_own_place = has_own_place or origin is Origin.ASSIGNED
+                has_own_place = has_own_place or origin is ModelOrigin.ASSIGNED
                 trial.notes.append(f"PROVEN FOR {REMARK[origin]}: {finding.detail}")
                 finding = None
     trial.session.drop_instance()
@@ -149,16 +149,18 @@ def _is_small(state: Sequence[tuple[str, torch.Tensor]]) -> bool:
     return sum(tensor.nbytes for _, tensor in state) < MOST_BYTES // CROWD
 
 
-def _used_before(trial: Trial, arguments: list[Any], usual: Sequence[tuple[str, torch.Tensor]], origin: Origin) -> None:
+def _used_before(
+    trial: Trial, arguments: list[Any], usual: Sequence[tuple[str, torch.Tensor]], origin: ModelOrigin
+) -> None:
     """Have a kernel see other weights where a model's are to lie, and of the version that they are to have."""
     session = trial.session
-    if origin is Origin.COPIED:
+    if origin is ModelOrigin.COPIED:
         return
     session.drop_instance()
-    for each in [Origin.BUILT] if origin in BUILT else [Origin.BUILT, origin]:
+    for each in [ModelOrigin.BUILT] if origin in BUILT else [ModelOrigin.BUILT, origin]:
         session.add_instance(usual, seed=0, limit_s=LOAD_LIMIT_S, origin=each)
         session.call(trial.slot(0, arguments), "other")
-    if origin is Origin.BUILT:
+    if origin is ModelOrigin.BUILT:
         session.drop_instance()
 
 
@@ -208,7 +210,7 @@ def _other(
     answer: Answer,
     state: Sequence[tuple[str, torch.Tensor]],
     where: str,
-    origin: Origin = Origin.BUILT,
+    origin: ModelOrigin = ModelOrigin.BUILT,
     *,
     init: Any = None,
     slot: Slot | None = None,

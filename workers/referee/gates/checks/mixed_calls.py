@@ -37,6 +37,8 @@ PATTERNS = tuple(itertools.combinations(range(1, CALLS), CALLS // 2))
 """In which calls a thing is in its second way: any two patterns overlap, and neither is in the other; in the first
 call everything is in its first way."""
 FEW = (1, 2, 3, 3, 5, 7, 11)
+FEWEST = (1, 2, 3)
+"""Sizes where everything is short: fewer elements than any vector has."""
 NAMED = 0.4
 """Share of the longer sizes that are next to a number that the candidate's source names."""
 ATTEMPTS = 3
@@ -114,7 +116,7 @@ def _sized(
     generator = random.SystemRandom()
     for attempt in range(ATTEMPTS):
         sizes = [
-            (group, _size(group, named, generator, is_long=id(group) in second))
+            (group, _size(group, named, generator, is_long=id(group) in second, is_least=not second))
             for group in groups
             if not attempt or generator.random() < 1 / 2
         ]
@@ -158,12 +160,14 @@ def _with_kind(trial: Trial, mixed: _Mixed, call: list[Any]) -> tuple[list[Any],
     return call, _answer(trial, call)
 
 
-def _size(group: SizeGroup, named: Sequence[int], generator: random.SystemRandom, *, is_long: bool) -> int:
+def _size(
+    group: SizeGroup, named: Sequence[int], generator: random.SystemRandom, *, is_long: bool, is_least: bool = False
+) -> int:
     """A size of a group: short, or about as announced or next to a number that the candidate names."""
     if group.is_small:
         return generator.choice([one for one in (2, 4, 5) if one > group.size]) if is_long else group.size
     if not is_long:
-        few = [one for one in FEW if one < group.size]
+        few = [one for one in (FEWEST if is_least else FEW) if one < group.size]
         return generator.choice(few) if group.may_shrink else group.size
     near = [one + by for one in named for by in (-1, 1) if one + by > group.size // 2]
     if near and generator.random() < NAMED:

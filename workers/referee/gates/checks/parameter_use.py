@@ -22,7 +22,7 @@ import torch
 from services.domain.gates import GateStatus
 from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.isolated_problem import SEED_BITS
-from workers.referee.boundary.problem_messages import Part
+from workers.referee.boundary.problem_messages import StatePart
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
@@ -37,7 +37,10 @@ from workers.referee.trial import UNCHANGING, Trial
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"
 TRAINED = "once its parameters have changed in place, as a step of training changes them"
 THEY = "they"
-PARTS = {Part.FROZEN: "its buffers and frozen parameters", Part.ONE: "one of its parameters and buffers alone"}
+PARTS = {
+    StatePart.FROZEN: "its buffers and frozen parameters",
+    StatePart.ONE: "one of its parameters and buffers alone",
+}
 MOST_BYTES = 64 << 20
 """Of parameters and buffers, up to which parts of them change: that takes two more models of the reference's."""
 READ_BACK = 8
@@ -101,7 +104,7 @@ def after_a_part_changed(trial: Trial) -> GateFinding | None:
     if trial.missing or sum(tensor.nbytes for _, tensor in problem.state()) > MOST_BYTES:
         return None
     for part, which in PARTS.items():
-        is_remark = part is Part.FROZEN or not problem.is_step
+        is_remark = part is StatePart.FROZEN or not problem.is_step
         if is_remark and any(note.startswith(UNCHANGING) for note in trial.notes):
             continue
         changed = problem.another_model(secrets.randbits(SEED_BITS), part)

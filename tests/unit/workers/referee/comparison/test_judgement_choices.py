@@ -32,7 +32,7 @@ class TopOfRows:
         return tuple(ErrorScale() for _ in outputs)
 
     def otherwise_rounded(self, _arguments: list[Any], _outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
-        return self.otherwise
+        return list(self.otherwise)
 
     otherwise: Sequence[list[torch.Tensor]] = ()
 

@@ -118,7 +118,9 @@ def test_what_follows_from_lengths_stays_with_them() -> None:
 
 
 def test_a_triangle_is_no_padding() -> None:
-    draw = lambda: [torch.ones(32, 32, dtype=torch.bool).tril()]  # noqa: E731
+    def draw() -> list[object]:
+        return [torch.ones(32, 32, dtype=torch.bool).tril()]
+
     assert removals(draw) == {}
 
 

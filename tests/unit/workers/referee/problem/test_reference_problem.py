@@ -5,7 +5,7 @@ import torch
 
 from services.domain.problems import Problem
 from tests.isolated import isolated
-from workers.referee.boundary.problem_messages import Part
+from workers.referee.boundary.problem_messages import StatePart
 from workers.referee.errors import Refused
 from workers.referee.gates.checks.left_state import left_by
 from workers.referee.problem.other_parameters import (
@@ -226,7 +226,7 @@ def get_inputs():
 """
 
 
-def _others(reference: ReferenceProblem, part: Part) -> list[str]:
+def _others(reference: ReferenceProblem, part: StatePart) -> list[str]:
     """Names of what holds other values in another model."""
     usual = {name: tensor.clone() for name, tensor in reference.state()}
     with another_model(reference, 7, part) as has_any:
@@ -238,12 +238,12 @@ def _others(reference: ReferenceProblem, part: Part) -> list[str]:
 
 def test_another_model_has_other_parameters_and_what_is_drawn_and_the_same_tables() -> None:
     reference, frozen = ReferenceProblem(problem(DRAWN)), ["codes", "norm.running_mean", "norm.running_var"]
-    assert _others(reference, Part.ALL) == ["norm.weight", "norm.bias", *frozen]
-    assert _others(reference, Part.FROZEN) == frozen
-    assert len(_others(reference, Part.ONE)) == 1
-    assert _others(ReferenceProblem(problem(GOOD)), Part.ALL) == []
+    assert _others(reference, StatePart.ALL) == ["norm.weight", "norm.bias", *frozen]
+    assert _others(reference, StatePart.FROZEN) == frozen
+    assert len(_others(reference, StatePart.ONE)) == 1
+    assert _others(ReferenceProblem(problem(GOOD)), StatePart.ALL) == []
     step = ReferenceProblem(problem(f"{DRAWN}\nBACKWARD = True\n"))
-    assert _others(step, Part.ONE)[0] in ("norm.weight", "norm.bias")
+    assert _others(step, StatePart.ONE)[0] in ("norm.weight", "norm.bias")
 
 
 def test_statistics_move_alike_under_one_seed_in_either_mode() -> None:

@@ -67,7 +67,7 @@ def found_in(source: str) -> tuple[str | None, list[str]]:
     with against(honest) as session:
         trial = on_trial(session, source, 40, 24)
         finding = on_mixed(trial, list(size_groups(trial, announced(trial))), notes)
-    return finding and finding.detail, notes
+    return None if finding is None else finding.detail, notes
 
 
 def test_two_things_come_in_each_of_their_combinations() -> None:

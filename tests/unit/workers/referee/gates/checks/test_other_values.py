@@ -26,7 +26,8 @@ THREE = WEIGHTED.replace("x.sum(dim=-1)", "x[0] + x[1] + x[min(2, len(x) - 1)]")
 
 
 def ranges(arguments: list[Any]) -> torch.Tensor:
-    return arguments[0].amax(dim=-1) - arguments[0].amin(dim=-1)
+    x: torch.Tensor = arguments[0]
+    return x.amax(dim=-1) - x.amin(dim=-1)
 
 
 def masked(arguments: list[Any]) -> torch.Tensor:
@@ -68,7 +69,7 @@ def tried(source: str, reference: Any, draw: Any, names: tuple[str, ...]) -> tup
         trial.state.problem.defaults = {}
         trial.state.problem.problem = SimpleNamespace(source="")
         finding = on_other_values(trial, notes)
-    return finding and finding.detail, notes
+    return None if finding is None else finding.detail, notes
 
 
 def test_a_kernel_that_relies_on_the_order_of_floats_is_named() -> None:

@@ -12,7 +12,7 @@ import torch
 from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
 from tests.unit.workers.referee.trials import a_trial
 from workers.ipc.tensors import TensorMeta
-from workers.referee.boundary.problem_messages import Part
+from workers.referee.boundary.problem_messages import StatePart
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
 from workers.referee.gates.checks import parameter_use
@@ -40,8 +40,8 @@ class Problem:
         self.limits = None
 
     @contextlib.contextmanager
-    def another_model(self, _seed: int, part: Part) -> Iterator[bool]:
-        before, name = self.tensors, "scale" if part is Part.FROZEN else "weight"
+    def another_model(self, _seed: int, part: StatePart) -> Iterator[bool]:
+        before, name = self.tensors, "scale" if part is StatePart.FROZEN else "weight"
         self.tensors = {**before, name: torch.rand(4) + 2.0}
         yield True
         self.tensors = before

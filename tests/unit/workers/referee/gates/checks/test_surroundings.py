@@ -61,7 +61,7 @@ def tried(source: str, team: ThreadTeam) -> tuple[str | None, list[str]]:
     with against(honest) as session:
         trial = on_trial(session, source)
         finding = try_by(team, trial, 0, OWN, [torch.rand(300, 4)])
-        return finding and finding.detail, trial.notes
+        return None if finding is None else finding.detail, trial.notes
 
 
 @pytest.mark.parametrize("team", [ThreadTeam.ONE, ThreadTeam.FEWER, ThreadTeam.MANY])
