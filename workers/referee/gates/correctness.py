@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.checks.call_forms import by_keyword, in_the_other_mode
 from workers.referee.gates.checks.calls import try_draw
 from workers.referee.gates.checks.distant_means import remark_on_distant_means
@@ -14,7 +13,6 @@ from workers.referee.gates.checks.graph_uses import used_otherwise
 from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.parameter_use import after_a_part_changed, after_training
-from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.checks.surroundings import WHERE, after_a_small_change, try_by
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
@@ -36,13 +34,7 @@ def examine(trial: Trial) -> GateFinding:
             found = passed(f"{count} draws agree with the reference; there was no time for more")
             break
         arguments = trial.draw(number, distribution)
-        try:
-            mismatch = _tried(trial, number, distribution, arguments, team=teams.get(count), is_first=count == 0)
-        except RunnerFault as fault:
-            where = "" if distribution is OWN else f"{distribution.name} values: "
-            if fault.kind is not FaultKind.RAISED or not where or not trial.state.hardly_takes(arguments):
-                raise RunnerFault(fault.kind, f"{where}{fault}") from None
-            mismatch = after_an_exception(trial)
+        mismatch = _tried(trial, number, distribution, arguments, team=teams.get(count), is_first=count == 0)
         if mismatch is not None:
             return mismatch
         count += 1

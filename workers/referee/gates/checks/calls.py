@@ -48,7 +48,41 @@ def try_draw(
     """What is wrong with the outputs for one draw, or None. The one call may be made by another `team` of threads, by
     `names` of arguments, or in the model's other mode. `observe` notes PyTorch's operators, calls again, and has
     what is returned then held, as `hold` has what the only call returns. Nobody knows which calls' outputs are taken
-    the moment they are returned."""
+    the moment they are returned. Raises `RunnerFault`, but not for a refusal of what the reference hardly takes."""
+    try:
+        return _try_draw(
+            trial,
+            number,
+            distribution,
+            arguments,
+            observe=observe,
+            slot=slot,
+            hold=hold,
+            team=team,
+            names=names,
+            in_other_mode=in_other_mode,
+        )
+    except RunnerFault as fault:
+        if distribution is OWN:
+            raise
+        if fault.kind is FaultKind.RAISED and trial.state.hardly_takes(arguments):
+            return None
+        raise RunnerFault(fault.kind, f"{distribution.name} values: {fault}") from None
+
+
+def _try_draw(
+    trial: Trial,
+    number: int,
+    distribution: Distribution,
+    arguments: list[Any],
+    *,
+    observe: bool,
+    slot: Slot | None,
+    hold: bool,
+    team: ThreadTeam,
+    names: Sequence[str],
+    in_other_mode: bool,
+) -> GateFinding | None:
     slot = slot or trial.slot(number, arguments)
     tensors = flatten(arguments)
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
