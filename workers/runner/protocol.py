@@ -102,6 +102,21 @@ class Manner(enum.Flag):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CallForm:
+    """How a caller makes a call: with which threads, arguments by position or by keyword, in which mode."""
+
+    team: ThreadTeam = ThreadTeam.USUAL
+    """On the CPU: the threads that it gets."""
+    names: tuple[str, ...] = ()
+    """Of the arguments of `forward`, which are passed by keyword then."""
+    in_other_mode: bool = False
+    """In evaluation mode where the model is in training mode, and the other way round; it is as it was afterwards."""
+
+
+USUAL_FORM = CallForm()
+
+
+@dataclass(frozen=True, kw_only=True)
 class CallModel(OfSlot):
     """Run a model once."""
 
@@ -114,13 +129,8 @@ class CallModel(OfSlot):
     """On the CPU: copy what it returns before anything is said, not after the word that it has returned."""
     layout: int = DENSE
     """How the tensors that it is given lie in memory; see `workers.runner.step`. All but dense ones are copies."""
-    team: ThreadTeam = ThreadTeam.USUAL
-    """On the CPU: the threads that it gets."""
+    form: CallForm = USUAL_FORM
     manner: Manner = Manner.USUAL
-    names: tuple[str, ...] = ()
-    """Of the arguments of `forward`, which are passed by keyword then."""
-    in_other_mode: bool = False
-    """In evaluation mode where the model is in training mode, and the other way round; it is as it was afterwards."""
     use: GraphUse | None = None
     """Of a step: how its graph is used; None where that is usual."""
     overwrite: bool = False

@@ -371,9 +371,9 @@ class RunnerServer:
         model, self._overwrites = self._models[asked.model], asked.overwrite
         if asked.use is not None and isinstance(model, ModelStep):
             model = functools.partial(model.used, asked.use)
-        if asked.names:
-            model = by_keyword(model, asked.names)
-        with turned_over(model) if asked.in_other_mode else contextlib.nullcontext():
+        if asked.form.names:
+            model = by_keyword(model, asked.form.names)
+        with turned_over(model) if asked.form.in_other_mode else contextlib.nullcontext():
             return self._called(asked, model, arguments)
 
     def _called(self, asked: protocol.CallModel, model: Callable[..., Any], arguments: Any) -> ModelCalled:
@@ -397,8 +397,9 @@ class RunnerServer:
         guard = inputs.read_only() if asked.read_only and isinstance(inputs, Block) else contextlib.nullcontext()
         with surroundings(asked.manner), guard:
             started, self._waited_s = _now(), 0.0
-            usual = asked.team is ThreadTeam.USUAL
-            self._outputs = model(*arguments) if usual else called_by(asked.team, model, arguments)
+            team = asked.form.team
+            usual = team is ThreadTeam.USUAL
+            self._outputs = model(*arguments) if usual else called_by(team, model, arguments)
         if own is not None:
             own.write_back()
         if asked.hold:

@@ -285,10 +285,8 @@ class RunnerSession(RunnerConnection):
         hold: bool = False,
         at_once: bool = False,
         layout: int = DENSE,
-        team: protocol.ThreadTeam = protocol.ThreadTeam.USUAL,
+        form: protocol.CallForm = protocol.USUAL_FORM,
         manner: protocol.Manner = protocol.Manner.USUAL,
-        names: Sequence[str] = (),
-        in_other_mode: bool = False,
         use: GraphUse | None = None,
         overwrite: bool = False,
         read_only: bool = False,
@@ -297,10 +295,9 @@ class RunnerSession(RunnerConnection):
 
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
         forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
-        arguments lie in another `layout` than in the slot, in memory that is `read_only`, or are passed by `names`, nor
-        of one that another `team` of threads makes, or that is made in another `manner` than usual, by a model in the
-        other mode, or whose graph has another `use`. With `overwrite`, what it returned is written over once it has
-        been handed over."""
+        arguments lie in another `layout` than in the slot or in memory that is `read_only`, nor of one that has another
+        `form` or `manner` than usual, or whose graph has another `use`. With `overwrite`, what it returned is written
+        over once it has been handed over."""
         slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
         request = protocol.CallModel(
@@ -309,10 +306,8 @@ class RunnerSession(RunnerConnection):
             hold=hold,
             at_once=at_once,
             layout=layout,
-            team=team,
+            form=form,
             manner=manner,
-            names=tuple(names),
-            in_other_mode=in_other_mode,
             use=use,
             overwrite=overwrite,
             read_only=read_only,

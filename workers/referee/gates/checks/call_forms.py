@@ -12,12 +12,12 @@ import secrets
 from workers.referee.boundary.isolated_problem import SEED_BITS
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.output_structure import Answer
-from workers.referee.comparison.tolerance import all_finite
-from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.checks.calls import try_draw
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.gates.checks.calls import answer_of, try_draw
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import UNCHANGING, Trial
+from workers.runner.protocol import CallForm
 
 KEYWORDS = "with arguments by keyword, by the names of the reference's `forward`"
 MODES = {True: "train()", False: "eval()"}
@@ -32,7 +32,7 @@ def by_keyword(trial: Trial) -> GateFinding | None:
     if not 1 < count <= len(names):
         return None
     try:
-        finding = try_draw(trial, 0, OWN, arguments, observe=False, names=names[:count])
+        finding = try_draw(trial, 0, OWN, arguments, observe=False, form=CallForm(names=tuple(names[:count])))
     except RunnerFault as fault:
         if fault.kind is not FaultKind.RAISED:
             raise RunnerFault(fault.kind, f"{KEYWORDS}: {fault}") from None
@@ -48,40 +48,31 @@ def in_the_other_mode(trial: Trial) -> GateFinding | None:
     problem, arguments = trial.state.problem, trial.draw(0, OWN)
     if trial.missing:
         return None
-    seed, told = secrets.randbits(SEED_BITS), ""
+    seed, remark = secrets.randbits(SEED_BITS), ""
     with problem.moved_statistics(seed, in_other_mode=True) as is_training:
         values = problem.state()
-        answer = _answer(trial, arguments)
-        if answer is None or not _same(answer, _answer(trial, arguments)) or not trial.session.change_state(values):
+        answer = answer_of(trial, arguments)
+        if answer is None or not _same(answer, answer_of(trial, arguments)) or not trial.session.change_state(values):
             return None
         try:
-            finding = try_draw(trial, 0, OWN, arguments, observe=False, in_other_mode=True)
+            finding = try_draw(trial, 0, OWN, arguments, observe=False, form=CallForm(in_other_mode=True))
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise RunnerFault(fault.kind, f"after {MODES[is_training]}: {fault}") from None
-            finding, told = None, f"it refused the other with {str(fault)[:200]}"
+            finding, remark = None, f"it refused the other with {str(fault)[:200]}"
     trial.session.change_state(problem.state())
     if finding is not None:
         with problem.moved_statistics(seed, in_other_mode=False):
-            is_same = _same(answer, _answer(trial, arguments))
+            is_same = _same(answer, answer_of(trial, arguments))
         if is_same and any(note.startswith(UNCHANGING) for note in trial.notes):
             return None
         if is_same:
             return dataclasses.replace(finding, detail=f"after {MODES[is_training]}: {finding.detail}")
-        told = f"after {MODES[is_training]}: {finding.detail}"
-    if told:
+        remark = f"after {MODES[is_training]}: {finding.detail}"
+    if remark:
         mode = "EVALUATION" if is_training else "TRAINING"
-        trial.notes.append(f"PROVEN FOR {mode} MODE ONLY: {told}")
+        trial.notes.append(f"PROVEN FOR {mode} MODE ONLY: {remark}")
     return None
-
-
-def _answer(trial: Trial, arguments: list[object]) -> Answer | None:
-    """What the reference makes of arguments, where it takes them."""
-    try:
-        answer = trial.state.expected(arguments)
-    except Refused:
-        return None
-    return answer if all_finite(answer.tensors) else None
 
 
 def _same(one: Answer, other: Answer | None) -> bool:

@@ -9,20 +9,22 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import torch
+
 from services.domain.gates import GateName
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.comparison.judgement import Judgement, judged_inputs, judged_on_values, judged_outputs
 from workers.referee.comparison.output_structure import Answer
-from workers.referee.comparison.tolerance import ErrorScale
-from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.comparison.tolerance import ErrorScale, all_finite
+from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.manners import call_as_a_caller, said_of
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Held, Trial
-from workers.runner.protocol import Manner, ThreadTeam
+from workers.runner.protocol import USUAL_FORM, CallForm, Manner
 
 MOST_HELD_BYTES = 256 << 20
 """Of device memory, for outputs that are held until later calls have ended."""
@@ -41,83 +43,29 @@ def try_draw(
     observe: bool,
     slot: Slot | None = None,
     hold: bool = False,
-    team: ThreadTeam = ThreadTeam.USUAL,
-    names: Sequence[str] = (),
-    in_other_mode: bool = False,
+    form: CallForm = USUAL_FORM,
 ) -> GateFinding | None:
-    """What is wrong with the outputs for one draw, or None. The one call may be made by another `team` of threads, by
-    `names` of arguments, or in the model's other mode. `observe` notes PyTorch's operators, calls again, and has
-    what is returned then held, as `hold` has what the only call returns. Nobody knows which calls' outputs are taken
-    the moment they are returned. Raises `RunnerFault`, but not for a refusal of what the reference hardly takes."""
-    try:
-        return _try_draw(
-            trial,
-            number,
-            distribution,
-            arguments,
-            observe=observe,
-            slot=slot,
-            hold=hold,
-            team=team,
-            names=names,
-            in_other_mode=in_other_mode,
-        )
-    except RunnerFault as fault:
-        if distribution is OWN:
-            raise
-        if fault.kind is FaultKind.RAISED and trial.state.hardly_takes(arguments):
-            return None
-        raise RunnerFault(fault.kind, f"{distribution.name} values: {fault}") from None
-
-
-def _try_draw(
-    trial: Trial,
-    number: int,
-    distribution: Distribution,
-    arguments: list[Any],
-    *,
-    observe: bool,
-    slot: Slot | None,
-    hold: bool,
-    team: ThreadTeam,
-    names: Sequence[str],
-    in_other_mode: bool,
-) -> GateFinding | None:
+    """What is wrong with the outputs for one draw, or None. The one call may have another `form` than usual. `observe`
+    notes PyTorch's operators, calls again, and has what is returned then held, as `hold` has what the only call
+    returns. Nobody knows which calls' outputs are taken the moment they are returned. Raises `RunnerFault`, but not for
+    a refusal of what the reference hardly takes."""
     slot = slot or trial.slot(number, arguments)
-    tensors = flatten(arguments)
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
     answer: Answer | None = None
     may_hold = not (trial.state.mutates or trial.state.aliases) and has_room(trial, slot)
-    are_the_callers = _are_the_callers(trial.state)
+    again = f"{where}, called again{OVERWRITTEN if _are_the_callers(trial.state) else ''}"
     for turn in ("observed", "repeated") if observe else ("plain",):
-        place = f"{where}, called again" if turn == "repeated" else where
-        keep = may_hold and (hold or turn == "repeated")
-        if turn == "observed":
-            observed = functools.partial(_observe, trial, slot, overwrite=are_the_callers)
-            manner = call_as_a_caller(trial, slot, tensors, observed, own_memory=False)
-        else:
-            reads = turn == "repeated" and not trial.state.mutates
-            call = functools.partial(
-                trial.session.call,
-                slot,
-                hold=keep,
-                at_once=_by_chance(),
-                team=team,
-                names=names,
-                in_other_mode=in_other_mode,
-                overwrite=are_the_callers and not keep,
-                read_only=reads,
-            )
-            is_usual = team is ThreadTeam.USUAL and not (names or in_other_mode)
-            try:
-                manner = call_as_a_caller(trial, slot, tensors, call, is_usual=is_usual, own_memory=not reads)
-            except RunnerFault as fault:
-                if reads and fault.kind is FaultKind.CRASHED:
-                    raise RunnerFault(fault.kind, f"{where}, {READ_ONLY}: {fault}") from None
+        place, keep = again if turn == "repeated" else where, may_hold and (hold or turn == "repeated")
+        try:
+            manner = _called(trial, slot, flatten(arguments), turn, form, keep=keep)
+            fetched = trial.session.fetch(slot)
+        except RunnerFault as fault:
+            if distribution is OWN:
                 raise
-        fetched = trial.session.fetch(slot)
+            if fault.kind is FaultKind.RAISED and trial.state.hardly_takes(arguments):
+                return None
+            raise RunnerFault(fault.kind, f"{distribution.name} values: {fault}") from None
         answer = trial.state.expected(arguments) if answer is None else answer
-        place = where if turn != "repeated" else f"{where}, called again{OVERWRITTEN if are_the_callers else ''}"
         scales = trial.state.scales(number, distribution) or ()
         if keep:
             trial.held = Held(
@@ -136,8 +84,43 @@ def _try_draw(
     return None
 
 
+def _called(
+    trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor], turn: str, form: CallForm, *, keep: bool
+) -> Manner:
+    """Make a call, and say in which manner it was made. Raises `RunnerFault`."""
+    overwrite = _are_the_callers(trial.state)
+    if turn == "observed":
+        observe = functools.partial(_observe, trial, slot, overwrite=overwrite)
+        return call_as_a_caller(trial, slot, tensors, observe, own_memory=False)
+    reads = turn == "repeated" and not trial.state.mutates
+    call = functools.partial(
+        trial.session.call,
+        slot,
+        hold=keep,
+        at_once=_by_chance(),
+        form=form,
+        overwrite=overwrite and not keep,
+        read_only=reads,
+    )
+    try:
+        return call_as_a_caller(trial, slot, tensors, call, is_usual=form == USUAL_FORM, own_memory=not reads)
+    except RunnerFault as fault:
+        if reads and fault.kind is FaultKind.CRASHED:
+            raise RunnerFault(fault.kind, f"{READ_ONLY}: {fault}") from None
+        raise
+
+
 def _observe(trial: Trial, slot: Slot, *, manner: Manner, overwrite: bool) -> None:
     trial.operators = trial.session.observe(slot, manner=manner, overwrite=overwrite)
+
+
+def answer_of(trial: Trial, arguments: list[Any]) -> Answer | None:
+    """What the reference makes of arguments, where it takes them and all of it is finite."""
+    try:
+        answer = trial.state.expected(arguments)
+    except Refused:
+        return None
+    return answer if all_finite(answer.tensors) else None
 
 
 def has_room(trial: Trial, slot: Slot) -> bool:

@@ -20,9 +20,8 @@ from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.comparison.output_structure import Answer
-from workers.referee.comparison.tolerance import all_finite
-from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.checks.calls import judge_on_values, try_draw
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.gates.checks.calls import answer_of, judge_on_values, try_draw
 from workers.referee.gates.checks.manners import call_as_a_caller, said_of
 from workers.referee.gates.checks.other_values import taken
 from workers.referee.gates.finding import GateFinding
@@ -87,7 +86,7 @@ def _beside(trial: Trial, arguments: list[Any]) -> GateFinding | None:
     problem = trial.state.problem
     with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
         state = problem.state() if has_any else []
-        answer = _answer(trial, arguments) if has_any else None
+        answer = answer_of(trial, arguments) if has_any else None
         if answer is None:
             return None
         try:
@@ -110,7 +109,7 @@ def _once_they_are_gone(
     with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
         state = problem.state() if has_any else []
         origins = [ModelOrigin.BUILT] * (AGAIN if _is_small(usual) else 1)
-        answer = _answer(trial, arguments) if has_any else None
+        answer = answer_of(trial, arguments) if has_any else None
         if answer is None:
             return None
         if not any(note.startswith(UNCHANGING) for note in trial.notes):
@@ -172,7 +171,7 @@ def with_settings_beside(trial: Trial, number: int) -> GateFinding | None:
         arguments, state = trial.draw(0, OWN), problem.state()
         if trial.missing or sum(tensor.nbytes for _, tensor in state) > MOST_BYTES:
             return None
-        answer = _answer(trial, arguments)
+        answer = answer_of(trial, arguments)
         if answer is None:
             return None
         where = f"of two models in one process, the second with the settings of INIT_SETS[{number}]"
@@ -193,15 +192,6 @@ def with_settings_beside(trial: Trial, number: int) -> GateFinding | None:
             finding = dataclasses.replace(finding, detail=detail)
     trial.session.drop_instance()
     return finding
-
-
-def _answer(trial: Trial, arguments: list[Any]) -> Answer | None:
-    """What the reference makes of arguments, where it takes them."""
-    try:
-        answer = trial.state.expected(arguments)
-    except Refused:
-        return None
-    return answer if all_finite(answer.tensors) else None
 
 
 def _other(

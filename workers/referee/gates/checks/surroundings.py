@@ -20,7 +20,7 @@ from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.small_changes import slightly_changed
 from workers.referee.trial import Trial
-from workers.runner.protocol import ThreadTeam
+from workers.runner.protocol import CallForm, ThreadTeam
 
 WHERE = {
     ThreadTeam.MANY: "with more threads than usual",
@@ -40,7 +40,7 @@ def try_by(
     exception then, it is called by the usual ones."""
     if trial.bytes_of(arguments) <= MOST_BYTES:
         try:
-            finding = try_draw(trial, number, distribution, arguments, observe=False, team=team)
+            finding = try_draw(trial, number, distribution, arguments, observe=False, form=CallForm(team=team))
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise RunnerFault(fault.kind, f"{WHERE[team]}: {fault}") from None
