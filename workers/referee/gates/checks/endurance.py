@@ -1,7 +1,7 @@
 """Is a call right after many others, and does the process keep its size?
 
 What a kernel keeps from call to call may overflow: a counter of eight bits that marks what it has seen, a table with
-room for so many shapes, scratch that still holds what was not finite. So calls that nobody judges come before judged
+room for so many shapes, scratch that still holds what was not finite. So calls that are not judged come before judged
 ones: of the announced shapes with NaNs in them, of one small shape until the next ordinary call is the 256th, and of
 shapes that grow step by step. And resident memory must stop growing at some time.
 """
@@ -52,8 +52,8 @@ CALL_BYTES, WINDOW_BYTES = 4096, 64 << 10
 
 
 def call_before(trial: Trial) -> Callable[[], None]:
-    """What makes a call of the announced shapes that nobody judges, of which every other number is no number where the
-    reference takes that and kernels need to."""
+    """A function that makes a call of the announced shapes which is not judged. About half of its numbers are NaN where
+    the reference takes that and kernels have to."""
     arguments = trial.draw(0, OWN)
     is_large = trial.bytes_of(arguments) > MOST_BYTES
     if is_large or trial.mode is not Mode.FULL or trial.state.mutates or holds_sparse(structure(arguments, [])):
@@ -172,7 +172,7 @@ def after_many_shapes(trial: Trial, longest: list[Any], axes: Axes) -> GateFindi
     if any(not one.is_floating_point() and one.dtype is not torch.bool for one in tensors):
         return None
     generator = random.SystemRandom()
-    for size in (LEAST_GROWING, generator.randrange(LEAST_GROWING, LEAST_GROWING + SHAPES) | 1):
+    for size in (LEAST_GROWING, generator.randrange(LEAST_GROWING, LEAST_GROWING + SHAPES, 2)):
         cut = flatten(shortened(longest, axes, size))
         if any(tensors[place].shape[axis] != LEAST_GROWING + SHAPES - 1 for place, axis in axes):
             return None
