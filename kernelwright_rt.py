@@ -1,6 +1,6 @@
 """Kernelwright's run-time module: builds C++ and CUDA sources into shared libraries, calls their functions on tensors.
 
-It lies beside every exported kernel and needs only Python, torch and a compiler (g++; nvcc for GPUs):
+It lies next to every exported kernel and needs only Python, torch and a compiler (g++; nvcc for GPUs):
 
     import kernelwright_rt
 

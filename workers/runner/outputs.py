@@ -87,7 +87,7 @@ def overwrite(items: Sequence[Any], described: Sequence[OutputClaim]) -> None:
         if claim.kind != "tensor" or claim.alias is not None or claim.shared is not None or not claim.written_out:
             continue
         own = item.detach()
-        if own.is_cpu and own.is_contiguous():  # without a library's kernel, whose time would be told
+        if own.is_cpu and own.is_contiguous():  # no library's kernel: its time would be sampled
             ctypes.memset(own.data_ptr(), 1 if own.dtype is torch.bool else 0xFF, own.nbytes)
         elif item.dtype is torch.bool:
             own.logical_not_()
@@ -98,7 +98,7 @@ def overwrite(items: Sequence[Any], described: Sequence[OutputClaim]) -> None:
 
 
 def shared_with(item: torch.Tensor, earlier: Sequence[torch.Tensor], state: Sequence[torch.Tensor]) -> str | None:
-    """What an output has elements in common with, beside the inputs: an earlier output, or the model itself."""
+    """What an output has elements in common with, besides the inputs: an earlier output, or the model itself."""
     if type(item) is not torch.Tensor or item.layout is not torch.strided:
         return None
     for index, other in enumerate(earlier):

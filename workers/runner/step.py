@@ -245,7 +245,7 @@ def _chosen(tensors: Sequence[torch.Tensor], places: Sequence[int]) -> list[torc
 
 
 def _other(tensor: torch.Tensor) -> float:
-    """What is put in place of values that nobody may read any more."""
+    """What is put in the place of values that must not be read any more."""
     return math.nan if tensor.is_floating_point() and tensor.itemsize > 1 else 0
 
 

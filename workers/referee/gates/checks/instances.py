@@ -34,7 +34,7 @@ MOST_BYTES = 256 << 20
 """Of parameters and buffers, and of a call's inputs, up to which there are two of everything."""
 SLOT, SETTINGS_SLOT = 700_000, 700_010
 CROWD = 20
-"""Models beside the first two, as a network has layers."""
+"""Models besides the first two: a network has many layers."""
 AGAIN = 3
 """Models that are built once the others are gone."""
 OTHER_WEIGHTS = "of two models in one process, with weights of their own, the second"
@@ -82,7 +82,7 @@ def two_instances(trial: Trial) -> GateFinding | None:
 
 
 def _beside(trial: Trial, arguments: list[Any]) -> GateFinding | None:
-    """What is wrong with a model beside the first; many more like it are called once, as many as take little time."""
+    """What is wrong with a second model in the process. Many more like it are called once, if they take little time."""
     problem = trial.state.problem
     with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
         state = problem.state() if has_any else []

@@ -1,8 +1,8 @@
 """Calls that leave no figure, made as any caller may make them.
 
-A runner is told from a caller by the mode of gradients, by where arguments lie, by variables of the environment. Such a
-tell is of no use where calls with it and without it are judged alike, and nobody knows which is which: each is drawn
-for each call, independently of the others.
+The mode of gradients, the memory of the arguments and variables of the environment tell a runner from a caller. That is
+of no use to a candidate where calls with and without each of them are judged alike: each is drawn for each call,
+independently of the others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def call_as_a_caller(
     exception there, and is then called in the usual one.
 
     Without `is_usual`, the call differs in another way already, and is made as it is. With `own_memory`, arguments may
-    lie in memory of their own, where nobody sees who writes past their bounds. Raises `RunnerFault`."""
+    lie in memory of their own, where writes past their bounds are not seen. Raises `RunnerFault`."""
     manner = _drawn(trial, tensors) if is_usual else Manner.USUAL
     if not own_memory:
         manner &= ~(Manner.OWN_MEMORY | Manner.REQUIRED)
