@@ -11,6 +11,8 @@ from services.client.faults import checked_address, refusal, unreachable
 from services.domain.errors import StorageError, UserError
 
 _TIMEOUT_S = 30.0
+_IDLE_S = 2.0
+"""How long a connection without a request is kept: servers close theirs after five seconds, maybe as one is sent."""
 _LATER = frozenset({429, 502, 503, 504})
 
 
@@ -27,7 +29,10 @@ class NodeConnection:
         self._server = checked_address(server)
         headers = {"Authorization": f"Bearer {token}"}
         address = f"{self._server}/api/v1/work"
-        self._http = httpx.AsyncClient(base_url=address, headers=headers, timeout=_TIMEOUT_S, transport=transport)
+        limits = httpx.Limits(keepalive_expiry=_IDLE_S)
+        self._http = httpx.AsyncClient(
+            base_url=address, headers=headers, timeout=_TIMEOUT_S, limits=limits, transport=transport
+        )
 
     async def __aenter__(self) -> NodeConnection:
         return self

@@ -27,6 +27,8 @@ LEAST_CHOSEN, CHOSEN_OF = 2, 256
 """Elements, of any output and for each so many of a larger one, in which equal values met by chance."""
 SLICES_OF = 64
 """Leading slices, in one of which values of which one is chosen were as good as equal."""
+NEARLY_TOO_LARGE = 0.25
+"""Share of a dtype's largest number from which on a sum in another order may overflow."""
 NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
 
 NAN_CHOOSES = "a NaN or infinity among the inputs gives other whole numbers than the reference's"
@@ -103,11 +105,12 @@ def judged_outputs(
     *,
     finite_only: bool = False,
     by_element: bool = False,
+    may_overflow: bool = False,
 ) -> Judgement:
     """What is wrong with the outputs of one call.
 
     With `finite_only`, leading slices that the reference itself does not keep finite are not judged; with `by_element`,
-    elements that it makes NaN."""
+    elements that it makes NaN; with `may_overflow`, elements that overflow in it, or nearly do."""
     judgement = Judgement()
     wrong_type = next((out for out in fetched.outputs if out.meta is None), None)
     if wrong_type is not None:
@@ -126,6 +129,8 @@ def judged_outputs(
             wanted = output.value
         if by_element and output.value is not None and output.meta == TensorMeta.of(wanted):
             output = dataclasses.replace(output, value=_where_not_nan(output.value, wanted, judgement))
+        if may_overflow and output.value is not None and output.meta == TensorMeta.of(wanted):
+            output = dataclasses.replace(output, value=_where_nothing_overflows(output.value, wanted))
         wrong, account = _compared(standard, output, wanted, scales[index], place, judgement, finite_only=finite_only)
         if account is not None:
             judgement.accounts.append((label.removeprefix("the "), account))
@@ -151,6 +156,7 @@ def judged_on_values(
         fetched,
         finite_only=not (distribution.finite or distribution.by_element),
         by_element=distribution.by_element and not distribution.about_nan,
+        may_overflow=distribution.may_overflow,
     )
     judgement = judged(answer, scales)
     if judgement.wrong is None or judgement.is_forged:
@@ -346,6 +352,18 @@ def _where_not_nan(value: torch.Tensor, wanted: torch.Tensor, judgement: Judgeme
     if not bool(torch.isnan(widened(value)[is_nan]).all()):
         judgement.remarks.append(NAN_IS_LOST)
     return torch.where(is_nan, wanted, value)
+
+
+def _where_nothing_overflows(value: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """An output with the reference's elements where that one is not finite, or so large that another order of sums may
+    overflow and does."""
+    if not wanted.is_floating_point() or is_eight_bit(wanted):
+        return value
+    is_finite = torch.isfinite(wanted)
+    if bool(is_finite.all()) and bool(torch.isfinite(value).all()):
+        return value
+    is_near = wanted.abs() > NEARLY_TOO_LARGE * torch.finfo(wanted.dtype).max
+    return torch.where(~is_finite | (is_near & ~torch.isfinite(value)), wanted, value)
 
 
 def _called(standard: Standard, index: int, count: int) -> str:

@@ -118,6 +118,12 @@ class Distribution:
     layout: int = DENSE
     """How cotangents lie in memory, where there are any; see `workers.runner.step`."""
 
+    @property
+    def may_overflow(self) -> bool:
+        """Whether a draw on which the reference overflows was not meant to tell anything: those that were tried before
+        did not."""
+        return self.transform is not None and self.finite and not (self.by_element or self.about_nan)
+
 
 APART = 1e-8
 """By how much equal values are moved apart at most, in proportion: less than floats are."""

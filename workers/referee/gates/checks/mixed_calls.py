@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,7 @@ from workers.referee.gates.checks.size_groups import SizeGroup, announced, bytes
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.named_sizes import named_sizes
+from workers.referee.inputs.unvarying import keeps_structure
 from workers.referee.trial import Trial
 from workers.runner.step import DENSE
 
@@ -79,9 +80,8 @@ def on_mixed(
         if chosen is None:
             continue
         mixed, call = chosen
-        call, answer = _with_kind(
-            trial, mixed, _with_others(trial, mixed, call, [one for one in places if one in second])
-        )
+        changing = [one for one in places if one in second]
+        call, answer = _with_kind(trial, mixed, _with_others(trial, mixed, call, changing, number))
         place = where + _told(trial, mixed, call)
         try:
             finding = _tried(trial, mixed, call, answer, number, MIXED_SLOT + index, place)
@@ -128,20 +128,34 @@ def _sized(
     return None
 
 
-def _with_others(trial: Trial, mixed: _Mixed, call: list[Any], places: Sequence[int]) -> list[Any]:
-    """The call with another value of each leaf that does not vary, where the reference takes one."""
-    state = trial.state
+def _with_others(trial: Trial, mixed: _Mixed, call: list[Any], places: Sequence[int], number: int) -> list[Any]:
+    """The call with another value of each leaf that does not vary, where the reference takes one. It has the structure
+    that the announced one has: what was cut from that may no longer show it."""
+    state, known = trial.state, leaves(announced(trial, number))
     for place in places:
         forward = state.problem.forward_arguments(call)
         if place in mixed.values or len(leaves(forward)) <= place:
             continue
-        found = list(itertools.islice(taken_ones(state, forward, place), random.SystemRandom().choice((1, 1, 2))))
+        others = (
+            one for one in taken_ones(state, forward, place) if has_structure_of(known, one[0].arguments, one[0].places)
+        )
+        found = list(itertools.islice(others, random.SystemRandom().choice((1, 1, 2))))
         if found:
             variation, _ = found[-1]
             call = variation.arguments
             after = leaves(state.problem.forward_arguments(call))
             mixed.values.update({at: after[at][1] for at in variation.places})
     return call
+
+
+def has_structure_of(known: Sequence[tuple[str, Any]], call: list[Any], places: Iterable[int]) -> bool:
+    """Whether tensors of a call, by their places, have the structure of the announced ones."""
+    given = leaves(call)
+    return all(
+        keeps_structure(known[place][1], given[place][1])
+        for place in places
+        if isinstance(known[place][1], torch.Tensor) and known[place][1].numel() > 1
+    )
 
 
 def _with_kind(trial: Trial, mixed: _Mixed, call: list[Any]) -> tuple[list[Any], Answer | None]:

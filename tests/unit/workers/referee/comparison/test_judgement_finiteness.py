@@ -11,9 +11,9 @@ from workers.referee.comparison.call_outputs import Fetched, Output
 from workers.referee.comparison.judgement import NAN_CHOOSES, NAN_IS_LOST, Judgement, judged_on_values
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, Tolerance, compare, error_scale, tells_elements, tolerances
-from workers.referee.inputs.distributions import DEGENERATE, OTHERS, Distribution
+from workers.referee.inputs.distributions import DEGENERATE, OTHERS, OWN, Distribution
 
-PARTLY = OTHERS[-1]
+MIXED, PARTLY = OTHERS[2], OTHERS[-1]
 WANTED = torch.tensor([1.0, math.nan, math.inf, -math.inf])
 
 
@@ -59,6 +59,17 @@ def test_infinities_have_their_places_and_numbers_theirs() -> None:
         given = WANTED.clone()
         given[place] = instead
         assert judged(given, WANTED).wrong is not None
+
+
+def test_where_the_reference_overflows_or_nearly_does_nothing_is_held_against_a_kernel() -> None:
+    wanted = torch.tensor([1.0, math.nan, math.inf, 3.1e38, 3.1e38])
+    given = torch.tensor([1.0, math.inf, -math.inf, math.inf, 3.1e38])
+    assert judged(given, wanted, MIXED).wrong is None
+    assert judged(given, wanted, OWN).wrong is not None
+    for place, instead in ((0, math.inf), (0, 2.0), (3, 1e38)):
+        other = given.clone()
+        other[place] = instead
+        assert judged(other, wanted, MIXED).wrong is not None
 
 
 def test_places_of_nan_are_nobody_s_business() -> None:

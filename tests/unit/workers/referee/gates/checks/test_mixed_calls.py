@@ -15,7 +15,7 @@ from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
 from workers.referee.errors import Refused
-from workers.referee.gates.checks.mixed_calls import CALLS, PATTERNS, on_mixed
+from workers.referee.gates.checks.mixed_calls import CALLS, PATTERNS, has_structure_of, on_mixed
 from workers.referee.gates.checks.size_groups import announced, size_groups
 from workers.referee.inputs.constraints import Limits
 
@@ -141,3 +141,14 @@ def test_beside_rows_and_their_columns_only_dimensions_change_that_no_index_name
     rows, features = size_groups(trial, announced(trial))
     assert (rows.axes, rows.may_shrink) == (((0, 0),), False)
     assert (features.axes, features.may_shrink) == (((0, 1),), True)
+
+
+def test_a_mask_that_is_cut_to_one_value_is_given_no_structure_that_the_announced_one_lacks() -> None:
+    place = torch.arange(40)
+    padding = (place < torch.arange(30, 38)[:, None]).float()
+    known = [("[0]", padding)]
+    shorter = (place[:20] < torch.arange(1, 9)[:, None]).float()
+    with_gaps = torch.ones(8, 20)
+    with_gaps[:, 3] = 0.0
+    assert has_structure_of(known, [shorter], [0])
+    assert not has_structure_of(known, [with_gaps], [0])
