@@ -472,6 +472,12 @@ def extent_of(shape: Sequence[int], strides: Sequence[int]) -> int:
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
+def begins_in(tensor: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a tensor's first element lies between another one's first and last place in memory."""
+    extent = extent_of(other.shape, other.stride()) * other.element_size()
+    return 0 <= tensor.data_ptr() - other.data_ptr() < extent
+
+
 def flatten(value: Any) -> list[torch.Tensor]:
     """The dense tensors of a nested value, in order; of sparse tensors their parts."""
     found: list[torch.Tensor] = []

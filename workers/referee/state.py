@@ -642,7 +642,8 @@ class ReferenceState:
             by = ROUNDING * max((largest_finite(tensor) for tensor in flatten(arguments)), default=0.0)
             scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
         if exact_tensors and whole:
-            scales = tuple(map(with_steps, scales, run_double(nudged(arguments, COARSE)), exact_tensors, outputs))
+            coarse = run_double(nudged(arguments, COARSE))
+            scales = tuple(map(with_steps, scales, coarse, moved, exact_tensors, outputs))
         scales = tuple(
             dataclasses.replace(scale, exact=is_exact, steps=0.0 if is_exact else scale.steps)
             for scale, is_exact in zip(scales, exact, strict=True)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from workers.ipc.tensors import TensorMeta, flatten, overlap, shares_memory
+from workers.ipc.tensors import TensorMeta, begins_in, flatten, overlap, shares_memory
 from workers.runner.answers import MAX_ELEMENTS, MAX_NAME, OutputClaim
 
 LEAST_IN_PARTS = 64 << 10
@@ -119,8 +119,4 @@ def keeps_outputs(model: Callable[..., Any], arguments: Sequence[Any]) -> bool:
 
 def _alias(item: torch.Tensor, inputs: Sequence[torch.Tensor]) -> int | None:
     """Index of the input whose memory an output lies in."""
-    for index, tensor in enumerate(inputs):
-        start = tensor.data_ptr()
-        if tensor.numel() and start <= item.data_ptr() < start + tensor.numel() * tensor.element_size():
-            return index
-    return None
+    return next((index for index, tensor in enumerate(inputs) if begins_in(item, tensor)), None)

@@ -27,11 +27,6 @@ ANY = 1e9
 """A relative error that nothing finite and bounded has."""
 
 
-def lies_in(tensor: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether a tensor begins in another one's memory."""
-    return 0 <= tensor.data_ptr() - other.data_ptr() < other.numel() * other.element_size()
-
-
 def scales_of(outputs: list[torch.Tensor], exact: list[torch.Tensor], usual: Sequence[Slots]) -> tuple[ErrorScale, ...]:
     """How far outputs are from the exact ones, one figure each; nothing is known where there are none. `usual` has
     their usual magnitudes, where they have few elements."""
@@ -124,13 +119,17 @@ def has_other_elements(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.shape != other.shape or bool(other_elements(one, other).any())
 
 
-def with_steps(scale: ErrorScale, moved: torch.Tensor, exact: torch.Tensor, own: torch.Tensor) -> ErrorScale:
+def with_steps(
+    scale: ErrorScale, coarse: torch.Tensor, moved: torch.Tensor, exact: torch.Tensor, own: torch.Tensor
+) -> ErrorScale:
     """With the share of rounded results that a rounding of the inputs changes, or roundings on the way to them: those
     in which the reference's `own` results are not the exact ones (an exponential of nearly nothing is one or just
-    below, and no change of the input in proportion tells)."""
+    below, and no change of the input in proportion tells). What a rounding changes is few of many results, seen best
+    by a `coarse` one; but not where inputs are such that results lie just between two numbers, as `moved` shows."""
     if (exact.is_floating_point() or exact.is_complex()) and not is_eight_bit(own):
         return scale
-    inputs = step_scale(moved.to(own.dtype), exact) * ROUNDING / COARSE
+    inputs = step_scale(coarse.to(own.dtype), exact) * ROUNDING / COARSE
+    inputs = max(inputs, step_scale(moved.to(own.dtype), exact))
     return dataclasses.replace(scale, steps=max(inputs, step_scale(own, exact.to(own.dtype))))
 
 

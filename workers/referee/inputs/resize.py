@@ -23,6 +23,8 @@ SHRINKING = 1 - 1 / 64
 """Factor of each earlier copy, where inputs grow, or of several where there are many: the last one is as it was."""
 MOST_SHRUNK = 16
 """Such factors at most."""
+FEW_PLACES = 12
+"""Places below which all may lie in the first half of a dimension by chance."""
 LEAST_PLACES = 8
 """Places below which indices are not spread anew: hardly two of them would differ."""
 Steps = Mapping[tuple[int, int], int]
@@ -232,20 +234,24 @@ def _larger_matrix(tensor: torch.Tensor, axes: Sequence[int], new: int) -> torch
 
 def _within(tensors: Sequence[torch.Tensor], size: int, new: int) -> list[torch.Tensor] | None:
     """The tensors, those that hold places in a dimension cut from `size` spread over what is left of it, in the same
-    order; None where they cannot be: hardly any places are left, or all are different and would no longer be."""
+    order; None where they cannot be: hardly any places are left, or all are different and would no longer be. Of few
+    numbers, none may happen to lie in the second half."""
     changed = list(tensors)
     for index, tensor in enumerate(tensors):
-        if tensor.dtype not in INDEX_DTYPES or tensor.numel() < 2:
+        if tensor.dtype not in INDEX_DTYPES or not tensor.dim() or not tensor.numel():
             continue
         low, high = (int(end) for end in tensor.aminmax())
         counts = low > 0 or high == size  # lengths, or where something ends
-        if low < 0 or not size // 2 < high <= size or high < new + counts:
+        is_surely = high > size // 2
+        if low < 0 or high > size or high < new + counts or not (is_surely or tensor.numel() < FEW_PLACES):
             continue
-        if new < LEAST_PLACES:
+        if is_surely and new < LEAST_PLACES:
             return None
         numbers = tensor.long()
         spread = -(-numbers * new // size) if counts else numbers * new // size
         if any(differ_along(numbers, dim) and not differ_along(spread, dim) for dim in range(tensor.dim())):
+            if not is_surely:
+                continue
             return None
         changed[index] = spread.to(tensor.dtype)
     return changed

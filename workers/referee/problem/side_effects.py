@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from workers.ipc.tensors import flatten, mapped, overlap
+from workers.ipc.tensors import begins_in, flatten, mapped, overlap
 from workers.referee.boundary.problem_messages import Manners
-from workers.referee.comparison.error_scales import lies_in, same_bytes
+from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors
 
 
@@ -24,16 +24,16 @@ def learned_manners(problem: ReferenceProblem, arguments: list[Any]) -> Manners:
         (index, number)
         for index, out in enumerate(outputs)
         for number, tensor in enumerate(tensors)
-        if lies_in(out, tensor)
+        if begins_in(out, tensor)
     ]
     strided = [(index, out) for index, out in enumerate(outputs) if out.layout is torch.strided]
     pairs = [
         (later, earlier) for (earlier, one), (later, other) in itertools.combinations(strided, 2) if overlap(one, other)
     ]
     state = problem.state()
-    of_model = [(index, None) for index, out in enumerate(outputs) if any(lies_in(out, one) for _, one in state)]
+    of_model = [(index, None) for index, out in enumerate(outputs) if any(begins_in(out, one) for _, one in state)]
     again = output_tensors(problem.run(cloned(arguments)))
-    of_model += [(index, None) for index, out in enumerate(again) if any(lies_in(out, one) for one in outputs)]
+    of_model += [(index, None) for index, out in enumerate(again) if any(begins_in(out, one) for one in outputs)]
     return Manners(
         mutates=not all(same_bytes(a, b) for a, b in zip(flatten(arguments), tensors, strict=True)),
         aliases=tuple(aliases),

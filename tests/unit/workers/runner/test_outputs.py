@@ -15,6 +15,13 @@ def test_a_nested_tensor_is_named() -> None:
     assert (claim.kind, claim.meta) == ("a nested tensor", None)
 
 
+def test_what_lies_behind_a_repeated_argument_does_not_lie_in_it() -> None:
+    whole = torch.zeros(12)
+    repeated = whole[:4].expand(3, 4)
+    places = [describe_output(whole[at : at + 4], [repeated], torch.device("cpu"), None).alias for at in (0, 3, 4, 8)]
+    assert places == [0, 0, None, None]
+
+
 def test_a_model_that_lets_go_of_its_outputs_keeps_nothing() -> None:
     assert not keeps_outputs(lambda x: (x + 1, {"sum": x.sum()}, None), [torch.zeros(8)])
 

@@ -55,12 +55,13 @@ WATCHED_S = 0.02
 STILL_S = 1.0
 """How long an input set's further kinds of values are tried: long calls would use up the evaluation's time."""
 _FAMILIES = {
-    "matmul": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas|omp_parallel_[ab]copy|xbyak",
-    "linear": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas|omp_parallel_[ab]copy|xbyak",
-    "conv": r"conv|dnnl|gem[mv]|mkl_blas|im2col|vol2col",
-    "attention": r"attention|gem[mv]|mkl_blas|dnnl|softmax|exp",
+    "matmul": r"gem[mv]|_dot|mkl_blas|mkl_serv|^mm_|dnnl|openblas|blas|omp_parallel_[ab]copy|xbyak",
+    "linear": r"gem[mv]|_dot|mkl_blas|mkl_serv|^mm_|dnnl|openblas|blas|omp_parallel_[ab]copy|xbyak",
+    "conv": r"conv|dnnl|gem[mv]|mkl_blas|mkl_serv|^mm_|im2col|vol2col",
+    "attention": r"attention|gem[mv]|mkl_blas|mkl_serv|^mm_|dnnl|softmax|exp",
 }
-"""Functions that belong to families of operators which a problem may permit."""
+"""Functions that belong to families of operators which a problem may permit. MKL's kernels have no names: a sample has
+the name of what lies before them, which gives memory and threads to them."""
 _GENERATING = ("matmul", "linear", "conv", "attention")
 """Families whose kernels oneDNN generates at run time."""
 

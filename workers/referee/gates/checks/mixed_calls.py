@@ -24,7 +24,7 @@ from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.other_values import taken, taken_ones, with_cotangents
 from workers.referee.gates.checks.recovery import after_an_exception
-from workers.referee.gates.checks.size_groups import SizeGroup, announced, bytes_of, larger, to_size
+from workers.referee.gates.checks.size_groups import SizeGroup, announced, bytes_of, bytes_with, larger, to_size
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.named_sizes import named_sizes
@@ -197,8 +197,9 @@ def _made(trial: Trial, mixed: _Mixed, number: int, room: int | None = None) -> 
     tensors = flatten(arguments)
     # larger ones first: what has been cut may no longer show its structure
     for group, size in sorted(mixed.sizes, key=lambda one: one[0].size - one[1]):
-        changed = to_size(trial, group.axes, size, apart=state.chooses)(tensors)
-        if changed is not None and (room is None or size < group.size or sum(one.nbytes for one in changed) <= room):
+        has_room = room is None or size < group.size or bytes_with(tensors, group.axes, size) <= room
+        changed = to_size(trial, group.axes, size, apart=state.chooses)(tensors) if has_room else None
+        if changed is not None:
             tensors = changed
         elif room is not None:
             mixed.sizes = [one for one in mixed.sizes if one[0] is not group]

@@ -31,6 +31,7 @@ MOST_GROUPS = 10
 """Groups that are looked for."""
 LARGEST_BYTES = 64 << 20
 """Inputs of a call from which on nothing larger is tried: the reference and the candidate would take their time."""
+FLOAT_BYTES = 4
 GROWTH = 1.5
 FEW_MORE = (2, 4, 5)
 """What sizes of one to three become."""
@@ -61,9 +62,17 @@ def size_of(tensors: Sequence[torch.Tensor], axes: Axes) -> int:
     return tensors[axes[0][0]].shape[axes[0][1]]
 
 
-def bytes_of(arguments: list[Any]) -> int:
-    """Size of a call's tensors."""
-    return sum(tensor.nbytes for tensor in flatten(arguments))
+def bytes_of(arguments: Sequence[Any]) -> int:
+    """Size of a call's tensors, as far as it is compared: of elements of fewer bytes as floats."""
+    return sum(tensor.numel() * max(FLOAT_BYTES, tensor.element_size()) for tensor in flatten(list(arguments)))
+
+
+def bytes_with(tensors: Sequence[torch.Tensor], axes: Axes, size: int) -> int:
+    """The same once dimensions have a size."""
+    factors = [1.0] * len(tensors)
+    for place, _ in axes:
+        factors[place] *= size / max(1, size_of(tensors, axes))
+    return round(sum(bytes_of([one]) * factor for one, factor in zip(tensors, factors, strict=True)))
 
 
 def larger(size: int, generator: random.Random) -> int:

@@ -88,6 +88,13 @@ def test_other_whole_numbers_stay_as_they_are(other: torch.Tensor) -> None:
     assert found[1] is other
 
 
+@pytest.mark.parametrize("lengths", [torch.tensor([40]), torch.tensor([9, 40])])
+def test_few_lengths_stay_within_although_none_is_in_the_second_half(lengths: torch.Tensor) -> None:
+    found = resized([torch.randn(2, 128), lengths], 11, last=True)
+    assert found is not None
+    assert 1 <= int(found[1].min()) <= int(found[1].max()) <= 11
+
+
 def test_a_choice_without_repetition_is_not_made_one_with() -> None:
     assert resized([torch.randn(64, 128), torch.randperm(128)], 67, last=True) is None
     assert resized([torch.randn(64, 128), torch.randint(0, 128, (640,)).clamp(max=120)], 1, last=True) is None

@@ -120,6 +120,9 @@ def test_what_the_problem_permits_does_not_count() -> None:
     other = times({"_ZN2at6native4AVX214softmax_kernelE": 90}, own=20, library=90)
     assert library_time(other, frozenset({"linear"})) is not None
     assert library_time(other, frozenset({"softmax"})) is None
+    nameless = times({"mm_cleanup_thread_cbk": 60, "mkl_serv_set_xerbla_interface": 30}, own=20, library=90)
+    assert library_time(nameless, frozenset({"linear"})) is None
+    assert library_time(nameless, frozenset({"softmax"})) is not None
 
 
 def test_a_library_that_works_only_in_timed_calls_is_not_hidden_by_the_others() -> None:

@@ -16,7 +16,7 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
 from workers.referee.errors import Refused
 from workers.referee.gates.checks.mixed_calls import CALLS, PATTERNS, has_structure_of, on_mixed
-from workers.referee.gates.checks.size_groups import announced, size_groups
+from workers.referee.gates.checks.size_groups import announced, bytes_with, size_groups
 from workers.referee.inputs.constraints import Limits
 
 DOUBLE = """
@@ -141,6 +141,12 @@ def test_beside_rows_and_their_columns_only_dimensions_change_that_no_index_name
     rows, features = size_groups(trial, announced(trial))
     assert (rows.axes, rows.may_shrink) == (((0, 0),), False)
     assert (features.axes, features.may_shrink) == (((0, 1),), True)
+
+
+def test_what_a_size_would_take_is_known_beforehand() -> None:
+    tensors = [torch.zeros(4, 6, dtype=torch.int8), torch.zeros(6, 6), torch.zeros(5)]
+    assert bytes_with(tensors, ((0, 1),), 12) == 4 * (4 * 12 + 36 + 5)
+    assert bytes_with(tensors, ((0, 1), (1, 0), (1, 1)), 12) == 4 * (4 * 12 + 12 * 12 + 5)
 
 
 def test_a_mask_that_is_cut_to_one_value_is_given_no_structure_that_the_announced_one_lacks() -> None:
