@@ -103,7 +103,8 @@ class Manner(enum.Flag):
 
 @dataclass(frozen=True, kw_only=True)
 class CallForm:
-    """How a caller makes a call: with which threads, arguments by position or by keyword, in which mode."""
+    """How a caller makes a call: with which threads, arguments by position or by keyword and where they lie, in which
+    mode, and what becomes of the result."""
 
     team: ThreadTeam = ThreadTeam.USUAL
     """On the CPU: the threads that it gets."""
@@ -111,6 +112,15 @@ class CallForm:
     """Of the arguments of `forward`, which are passed by keyword then."""
     in_other_mode: bool = False
     """In evaluation mode where the model is in training mode, and the other way round; it is as it was afterwards."""
+    manner: Manner = Manner.USUAL
+    layout: int = DENSE
+    """How the tensors that it is given lie in memory; see `workers.runner.step`. All but dense ones are copies."""
+    read_only: bool = False
+    """On the CPU: its arguments lie in memory that can only be read, and a write ends the process."""
+    use: GraphUse | None = None
+    """Of a step: how its graph is used; None where that is usual."""
+    overwrite: bool = False
+    """Once what it returned is handed over, write over it and let go, as a caller may who needs it no more."""
 
 
 USUAL_FORM = CallForm()
@@ -127,16 +137,7 @@ class CallModel(OfSlot):
     """Record PyTorch's operators."""
     at_once: bool = False
     """On the CPU: copy what it returns before anything is said, not after the word that it has returned."""
-    layout: int = DENSE
-    """How the tensors that it is given lie in memory; see `workers.runner.step`. All but dense ones are copies."""
     form: CallForm = USUAL_FORM
-    manner: Manner = Manner.USUAL
-    use: GraphUse | None = None
-    """Of a step: how its graph is used; None where that is usual."""
-    overwrite: bool = False
-    """Once what it returned is handed over, write over it and let go, as a caller may who needs it no more."""
-    read_only: bool = False
-    """On the CPU: its arguments lie in memory that can only be read, and a write ends the process."""
 
 
 class ChangeState(OfState):

@@ -368,17 +368,18 @@ class RunnerServer:
 
     def _call(self, asked: protocol.CallModel, _message: Message) -> ModelCalled:
         arguments, self._batch = self._enter(asked.slot), None
-        model, self._overwrites = self._models[asked.model], asked.overwrite
-        if asked.use is not None and isinstance(model, ModelStep):
-            model = functools.partial(model.used, asked.use)
+        model, self._overwrites = self._models[asked.model], asked.form.overwrite
+        if asked.form.use is not None and isinstance(model, ModelStep):
+            model = functools.partial(model.used, asked.form.use)
         if asked.form.names:
             model = by_keyword(model, asked.form.names)
         with turned_over(model) if asked.form.in_other_mode else contextlib.nullcontext():
             return self._called(asked, model, arguments)
 
     def _called(self, asked: protocol.CallModel, model: Callable[..., Any], arguments: Any) -> ModelCalled:
+        form = asked.form
         if asked.observe:
-            with surroundings(asked.manner):
+            with surroundings(form.manner):
                 before = process_state()
                 seen = observe_guarded(model, arguments, self._place.synchronize)
                 changed = changed_since(before)
@@ -389,17 +390,16 @@ class RunnerServer:
                 handed = self._hand_over()
             outside = seen.written_outside
             return ModelCalled(operators=seen.elements, handed=handed, written_outside=outside, changed=changed)
-        if asked.layout != DENSE:
-            arguments = mapped(arguments, lambda tensor: laid_out(tensor, asked.layout))
-        own = self._own_memory(asked.manner, arguments)
+        if form.layout != DENSE:
+            arguments = mapped(arguments, lambda tensor: laid_out(tensor, form.layout))
+        own = self._own_memory(form.manner, arguments)
         arguments = arguments if own is None else own.arguments
         inputs = self._slots[asked.slot][1]
-        guard = inputs.read_only() if asked.read_only and isinstance(inputs, Block) else contextlib.nullcontext()
-        with surroundings(asked.manner), guard:
+        guard = inputs.read_only() if form.read_only and isinstance(inputs, Block) else contextlib.nullcontext()
+        with surroundings(form.manner), guard:
             started, self._waited_s = _now(), 0.0
-            team = asked.form.team
-            usual = team is ThreadTeam.USUAL
-            self._outputs = model(*arguments) if usual else called_by(team, model, arguments)
+            usual = form.team is ThreadTeam.USUAL
+            self._outputs = model(*arguments) if usual else called_by(form.team, model, arguments)
         if own is not None:
             own.write_back()
         if asked.hold:

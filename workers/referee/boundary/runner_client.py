@@ -30,7 +30,7 @@ from workers.runner.answers import (
     RunnerAnswer,
     StateRead,
 )
-from workers.runner.step import DENSE, GraphUse, StepPlan
+from workers.runner.step import StepPlan
 
 A = TypeVar("A", bound=RunnerAnswer)
 BUILT = "the module was imported and its model built"
@@ -284,34 +284,16 @@ class RunnerSession(RunnerConnection):
         limit_s: float | None = None,
         hold: bool = False,
         at_once: bool = False,
-        layout: int = DENSE,
         form: protocol.CallForm = protocol.USUAL_FORM,
-        manner: protocol.Manner = protocol.Manner.USUAL,
-        use: GraphUse | None = None,
-        overwrite: bool = False,
-        read_only: bool = False,
     ) -> TimedCall:
         """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`.
 
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
-        forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
-        arguments lie in another `layout` than in the slot or in memory that is `read_only`, nor of one that has another
-        `form` or `manner` than usual, or whose graph has another `use`. With `overwrite`, what it returned is written
-        over once it has been handed over."""
+        forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one of
+        another `form` than usual."""
         slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
-        request = protocol.CallModel(
-            slot=slot.number,
-            model=model,
-            hold=hold,
-            at_once=at_once,
-            layout=layout,
-            form=form,
-            manner=manner,
-            use=use,
-            overwrite=overwrite,
-            read_only=read_only,
-        )
+        request = protocol.CallModel(slot=slot.number, model=model, hold=hold, at_once=at_once, form=form)
         called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
         self._last = called.handed
         if self._keeps_early and called.handed is not None:
@@ -381,15 +363,13 @@ class RunnerSession(RunnerConnection):
             self._late.pop(slot.number, None)
         self.ask(protocol.ForgetSlots(slots=tuple(slot.number for slot in slots)), Acknowledged)
 
-    def observe(
-        self, slot: Slot, *, manner: protocol.Manner = protocol.Manner.USUAL, overwrite: bool = False
-    ) -> dict[str, int]:
+    def observe(self, slot: Slot, *, form: protocol.CallForm = protocol.USUAL_FORM) -> dict[str, int]:
         """Run the model once and return PyTorch's operators it used with the elements of their largest tensor.
 
         What they allocate lies between guards. Raises `RunnerFault` where it was seen to write past bounds,
         or to leave its process otherwise than it found it."""
         slot.poison()
-        request = protocol.CallModel(slot=slot.number, observe=True, manner=manner, overwrite=overwrite)
+        request = protocol.CallModel(slot=slot.number, observe=True, form=form)
         called, _ = self.ask(request, ModelCalled)
         self._last = called.handed
         if called.operators is None:

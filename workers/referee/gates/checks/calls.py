@@ -88,30 +88,23 @@ def _called(
     trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor], turn: str, form: CallForm, *, keep: bool
 ) -> Manner:
     """Make a call, and say in which manner it was made. Raises `RunnerFault`."""
-    overwrite = _are_the_callers(trial.state)
+    form = dataclasses.replace(form, overwrite=_are_the_callers(trial.state) and not keep)
     if turn == "observed":
-        observe = functools.partial(_observe, trial, slot, overwrite=overwrite)
-        return call_as_a_caller(trial, slot, tensors, observe, own_memory=False)
+        observe = functools.partial(_observe, trial, slot)
+        return call_as_a_caller(trial, slot, tensors, observe, form=form, own_memory=False)
     reads = turn == "repeated" and not trial.state.mutates
-    call = functools.partial(
-        trial.session.call,
-        slot,
-        hold=keep,
-        at_once=_by_chance(),
-        form=form,
-        overwrite=overwrite and not keep,
-        read_only=reads,
-    )
+    call = functools.partial(trial.session.call, slot, hold=keep, at_once=_by_chance())
+    form = dataclasses.replace(form, read_only=reads)
     try:
-        return call_as_a_caller(trial, slot, tensors, call, is_usual=form == USUAL_FORM, own_memory=not reads)
+        return call_as_a_caller(trial, slot, tensors, call, form=form, own_memory=not reads)
     except RunnerFault as fault:
         if reads and fault.kind is FaultKind.CRASHED:
             raise RunnerFault(fault.kind, f"{READ_ONLY}: {fault}") from None
         raise
 
 
-def _observe(trial: Trial, slot: Slot, *, manner: Manner, overwrite: bool) -> None:
-    trial.operators = trial.session.observe(slot, manner=manner, overwrite=overwrite)
+def _observe(trial: Trial, slot: Slot, *, form: CallForm) -> None:
+    trial.operators = trial.session.observe(slot, form=form)
 
 
 def answer_of(trial: Trial, arguments: list[Any]) -> Answer | None:
@@ -153,8 +146,9 @@ def try_values(
     with opened(trial, number, arguments, wanted) as slot:
         observed = _by_chance()  # no figure is taken; nobody knows which calls have guards around what they allocate
         ask: Callable[..., object] = trial.session.observe if observed else trial.session.call
-        call = functools.partial(ask, slot, overwrite=_are_the_callers(state))
-        manner = call_as_a_caller(trial, slot, flatten(arguments), call, own_memory=not observed)
+        form = CallForm(overwrite=_are_the_callers(state))
+        call = functools.partial(ask, slot)
+        manner = call_as_a_caller(trial, slot, flatten(arguments), call, form=form, own_memory=not observed)
         fetched = trial.session.fetch(slot)
         known = state.known_scales(kind) if scales is None else scales
         scales = [dataclasses.replace(scale, usual=()) for scale in known]  # another shape's outputs are not so large

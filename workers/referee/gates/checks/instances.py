@@ -7,6 +7,7 @@ A layer may be called many times before the first backward, and a graph that is 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import random
 import secrets
 from collections.abc import Sequence
@@ -211,9 +212,7 @@ def _other(
     seed = secrets.randbits(SEED_BITS)
     if not session.add_instance(state, seed=seed, limit_s=LOAD_LIMIT_S, origin=origin, init=init):
         return None
-    manner = call_as_a_caller(
-        trial, slot, flatten(arguments), lambda manner: session.call(slot, "other", manner=manner)
-    )
+    manner = call_as_a_caller(trial, slot, flatten(arguments), functools.partial(session.call, slot, "other"))
     scales = trial.state.scales(0, OWN) or ()
     if not known:  # another setting's outputs may be of another size
         scales = tuple(dataclasses.replace(scale, usual=()) for scale in trial.state.known_scales(OWN))

@@ -8,6 +8,7 @@ ones is found out by them. Small inputs come too, where a share of 1/(n - 1) is 
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -98,9 +99,8 @@ def _calls(trial: Trial) -> Iterator[list[Any]]:
 
 def _tried(trial: Trial, arguments: list[Any], answer: Answer, wanted: LeftState) -> GateFinding | None:
     with opened(trial, STATE_SLOT, arguments, answer) as slot:
-        call_as_a_caller(
-            trial, slot, flatten(arguments), lambda manner: trial.session.call(slot, manner=manner), own_memory=False
-        )
+        call = functools.partial(trial.session.call, slot)
+        call_as_a_caller(trial, slot, flatten(arguments), call, own_memory=False)
         metas = [TensorMeta.of(tensor) for tensor in wanted.before.values()]
         left = trial.session.read_state(list(wanted.before), metas)
     missing = [name for name in wanted.scales if name not in left]

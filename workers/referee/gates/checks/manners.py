@@ -17,7 +17,7 @@ from workers.referee.boundary.slots import Slot
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.finding import GateFinding
 from workers.referee.trial import Trial
-from workers.runner.protocol import Manner
+from workers.runner.protocol import USUAL_FORM, CallForm, Manner, ThreadTeam
 
 MOST_BYTES = 256 << 20
 """Of a call's arguments, up to which there are two of each."""
@@ -36,14 +36,15 @@ def call_as_a_caller(
     tensors: Sequence[torch.Tensor],
     call: Callable[..., object],
     *,
-    is_usual: bool = True,
+    form: CallForm = USUAL_FORM,
     own_memory: bool = True,
 ) -> Manner:
-    """Put the arguments in and make a call in a manner that is drawn; which one that was. A kernel may raise an
-    exception there, and is then called in the usual one.
+    """Put the arguments in and make a call of a `form`, in a manner that is drawn; which one that was. A kernel may
+    raise an exception there, and is then called in the usual one.
 
-    Without `is_usual`, the call differs in another way already, and is made as it is. With `own_memory`, arguments may
-    lie in memory of their own, where writes past their bounds are not seen. Raises `RunnerFault`."""
+    Where threads, names or the mode are others than usual, nothing else is. With `own_memory`, arguments may lie in
+    memory of their own, where writes past their bounds are not seen. Raises `RunnerFault`."""
+    is_usual = (form.team, form.names, form.in_other_mode) == (ThreadTeam.USUAL, (), False)
     manner = _drawn(trial, tensors) if is_usual else Manner.USUAL
     if not own_memory:
         manner &= ~(Manner.OWN_MEMORY | Manner.REQUIRED)
@@ -51,7 +52,7 @@ def call_as_a_caller(
     slot.write(tensors)
     if manner:
         try:
-            call(manner=manner)
+            call(form=dataclasses.replace(form, manner=manner))
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise RunnerFault(fault.kind, f"{in_words(manner)}: {fault}") from None
@@ -59,7 +60,7 @@ def call_as_a_caller(
         else:
             return manner
         slot.write(tensors)
-    call(manner=Manner.USUAL)
+    call(form=form)
     if refused is not None:
         blamed = manner & OF_GRADIENTS or manner
         trial.manners &= ~blamed

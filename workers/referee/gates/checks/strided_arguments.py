@@ -22,6 +22,7 @@ from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import judge_on_values, opened, try_values
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
+from workers.runner.protocol import CallForm
 from workers.runner.step import TURNED, laid_out
 
 STRIDED_SLOT, DENSE_SLOT = 4000, 4001
@@ -111,7 +112,7 @@ def _wrong(trial: Trial, arguments: list[Any]) -> str | None:
     try:
         with opened(trial, STRIDED_SLOT, arguments, wanted) as slot:
             slot.write(flatten(arguments))
-            trial.session.call(slot, layout=TURNED)
+            trial.session.call(slot, form=CallForm(layout=TURNED))
             fetched = trial.session.fetch(slot)
             scales = trial.state.scales(0, OWN) or ()
             finding = judge_on_values(trial, fetched, arguments, wanted, OWN, scales, "turned")

@@ -21,6 +21,7 @@ from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.runner.answers import OutputClaim
+from workers.runner.protocol import CallForm
 from workers.runner.session import RunnerServer
 from workers.runner.step import DENSE, TURNED, StepPlan
 
@@ -324,7 +325,7 @@ def test_arguments_lie_as_they_are_asked_for_with_the_same_values() -> None:
         slot = session.open_slot(0, [x], [TensorMeta(dtype="int64", shape=(2,)), TensorMeta.of(x)])
         for layout, strides in ((DENSE, [4, 1]), (TURNED, [1, 3]), (DENSE, [4, 1])):
             slot.write([x])
-            session.call(slot, layout=layout)
+            session.call(slot, form=CallForm(layout=layout))
             found, values = (output.value for output in session.fetch(slot).outputs)
             assert found is not None
             assert values is not None
@@ -509,7 +510,7 @@ def test_what_a_call_returned_is_held_whatever_becomes_of_its_tensor_and_written
         x = torch.ones(3, 4)
         slot = session.open_slot(0, [x], [TensorMeta.of(x)])
         slot.write([x])
-        session.call(slot, overwrite=True, read_only=True)
+        session.call(slot, form=CallForm(overwrite=True, read_only=True))
         assert torch.equal(_value(session.fetch(slot)), x)
         session.call(slot, hold=True)
         assert _value(session.fetch(slot)).isnan().all()
