@@ -225,7 +225,7 @@ class Function:
 
 
 class _Cuda:
-    """What a call on the GPU needs beside its arguments: the current stream, and CUDA's last error."""
+    """What a call on the GPU needs besides its arguments: the current stream, and CUDA's last error."""
 
     def __init__(self, name: str, address_of: _Callable[[str], int]) -> None:
         import torch
@@ -647,7 +647,7 @@ def torch_directory() -> _Path:
 
 
 def _torch_headers() -> list[str]:
-    """As system headers, whose warnings nobody can act on."""
+    """As system headers, whose warnings the author cannot act on."""
     return ["-isystem", str(torch_directory() / "include")]
 
 
@@ -775,7 +775,7 @@ def _cache_directory() -> _Path:
 
 
 def _private(directory: _Path) -> _Path:
-    """The directory, made with mode 0700. What lies in it is loaded into the process: nobody else may write there."""
+    """The directory, made with mode 0700. What lies in it is loaded into the process: no other user may write there."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = directory.lstat()
     if not _stat.S_ISDIR(found.st_mode) or found.st_uid != _os.getuid() or found.st_mode & 0o022:

@@ -177,10 +177,10 @@ class ProblemProcess:
 
     def _keep_state(self, asked: messages.KeepState) -> Said:
         if asked.names is None:
-            told = keep_state(self._problem, self._progress)
-            return messages.StateKept(names=self._problem.changing, told=told), NOTHING
+            remark = keep_state(self._problem, self._progress)
+            return messages.StateKept(names=self._problem.changing, remark=remark), NOTHING
         self._problem.keep(asked.names)
-        return messages.StateKept(names=asked.names, told=None), NOTHING
+        return messages.StateKept(names=asked.names, remark=None), NOTHING
 
     def _draw_inputs(self, asked: messages.DrawInputs) -> Said:
         return messages.ProblemDone(), self._problem.make_inputs(asked.number, asked.seed, asked.layout)

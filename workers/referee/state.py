@@ -28,9 +28,10 @@ from workers.referee.comparison.error_scales import (
     largest_finite,
     same_bytes,
     scales_of,
-    with_shift,
+    with_shifts,
     with_steps,
     within_range,
+    without_lines,
 )
 from workers.referee.comparison.output_structure import Answer, Selection
 from workers.referee.comparison.tolerance import (
@@ -147,11 +148,11 @@ MOST_MOVED = 1 / 8
 """Share of a tensor's elements that may be moved back into the range that the problem promises: a tensor that is mostly
 one value shows little, and what is left of its variance is rounding."""
 FEW = 3
-"""Distributions tried, beside the telling ones, where inputs are larger."""
+"""Distributions tried, besides the telling ones, where inputs are larger."""
 ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
 ILL_CONDITIONED_HALF = 9e-3
 """Relative error of the reference's own gradient from which on it is what is left of terms that cancel each other (of a
-softmax's or a norm's under a cotangent that is the same everywhere): nobody's is right there."""
+softmax's or a norm's under a cotangent that is the same everywhere): no kernel's is right there."""
 BOUNDED_BY = 1.05
 """How many times the largest output of the problem's own values one of huge values may be, where bounded."""
 OWN_OF_STATE = 8.0
@@ -209,7 +210,7 @@ class ReferenceState:
         self.bench = BaselineBench(link, problem, baselines, self.threads, reference=self, age_s=baselines_age_s)
         self.care = DeviceCare(self.place, link.hold_device)
         self.reference_bytes = 0
-        """The most device memory that a run of the reference took, beside its inputs."""
+        """The most device memory that a run of the reference took, besides its inputs."""
         self.reference_costs: dict[str, ReferenceCost] = {}
         """By baseline, where that was looked at."""
         self._scales: dict[tuple[int, str], tuple[ErrorScale, ...] | None] = {}
@@ -408,7 +409,7 @@ class ReferenceState:
 
     def _has_kinks(self) -> bool:
         """Whether gradients are judged of a formula that has none at some values: which is taken there, of those from
-        either side, is nobody's business, and a rounding decides on which side a value lies."""
+        either side, does not matter, and a rounding decides on which side a value lies."""
         return self.problem.is_step and bool(self.names & KINKED or not self.names)
 
     @property
@@ -487,7 +488,7 @@ class ReferenceState:
 
     @property
     def timed_held_out(self) -> list[int]:
-        """Those of them that are timed at a job's end; of many some that nobody knows beforehand."""
+        """Those of them that are timed at a job's end; of many a random sample."""
         numbers = self.held_out_numbers
         return (
             numbers
@@ -523,7 +524,7 @@ class ReferenceState:
 
     def _is_within_limits(self, arguments: list[Any], distribution: Distribution) -> bool:
         """Whether a kind of values is worth a try where the problem promises something: it changes what it may change,
-        and hardly anything has to be moved back into its range, nothing where equal values are nobody's business."""
+        and hardly anything has to be moved back into its range, nothing where ties are not specified."""
         if distribution.transform is None:
             return True
         changed = drawn(arguments, distribution)
@@ -619,10 +620,7 @@ class ReferenceState:
             for scale, whole in zip(scales_of(outputs, exact_tensors, usual), wholes, strict=True)
         )
         if distribution.piles_up:
-            scales = tuple(
-                dataclasses.replace(scale, row=1.0, column=1.0, block=1.0, faint_row=1.0, faint_column=1.0, slot=1.0)
-                for scale in scales
-            )
+            scales = tuple(map(without_lines, scales))
         exact = [not in_place and self._is_exact(index, outputs, exact_tensors) for index in range(len(outputs))]
         rounded = [index for index, is_exact in enumerate(exact) if not is_exact]
         whole = any(is_counted(outputs[index]) for index in rounded)
@@ -630,17 +628,15 @@ class ReferenceState:
         if exact_tensors and (harsh or whole):
             moved = run_double(nudged(arguments))
             is_rounded = not (distribution.steady and _round_nothing(outputs, exact_tensors))
-            is_converted = distribution is HUGE and self.analysis.family == "pointwise"  # no value is chosen by chance
-            may_jump = distribution.transform is not None and (is_rounded or not is_converted)
             is_refused = len(moved) != len(exact_tensors)  # as values beyond the ends of what may be are
+            may_jump = self._may_jump(distribution, is_rounded=is_rounded)
             if is_refused or (may_jump and any(jumps(moved[index], exact_tensors[index]) for index in rounded)):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh and is_rounded:
                 apart = run_double(nudged(arguments, apart=True)) if is_one_several(arguments) else None
                 scales = _worse_by(scales, moved, apart, exact_tensors, usual)
         if exact_tensors and distribution.harsh and self._has_exponentials():
-            by = ROUNDING * max((largest_finite(tensor) for tensor in flatten(arguments)), default=0.0)
-            scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
+            scales = with_shifts(scales, flatten(arguments), outputs)
         if exact_tensors and whole:
             coarse = run_double(nudged(arguments, COARSE))
             scales = tuple(map(with_steps, scales, coarse, moved, exact_tensors, outputs))
@@ -654,6 +650,11 @@ class ReferenceState:
             scales = self._with_changes(scales, arguments, outputs, run) if in_place else scales
         self.place.release()
         return scales
+
+    def _may_jump(self, distribution: Distribution, *, is_rounded: bool) -> bool:
+        """Whether a rounding may change results by more than a little; not of huge numbers that are only converted."""
+        is_converted = distribution is HUGE and self.analysis.family == "pointwise"  # no value is chosen by chance
+        return distribution.transform is not None and (is_rounded or not is_converted)
 
     def _with_changes(
         self,

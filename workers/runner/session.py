@@ -114,7 +114,7 @@ class RunnerServer:
         self._build: Callable[[int, Any], torch.nn.Module] = lambda _seed, _init: torch.nn.Module()
         """Builds a model of the first one's class under a seed, from its arguments or from others."""
         self._others: list[torch.nn.Module] = []
-        """Models beside the first."""
+        """Models besides the first."""
         self._plan: StepPlan | None = None
         self._state: list[torch.Tensor] = []
         """The model's parameters and buffers."""
@@ -141,7 +141,7 @@ class RunnerServer:
         """Whether the outputs of the last call lie in `_out` already."""
 
     def run(self) -> None:
-        """Answer until the referee goes away, or until told to quit."""
+        """Answer until the referee goes away, or until asked to quit."""
         while not self._leaving:
             try:
                 message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
@@ -332,7 +332,7 @@ class RunnerServer:
         return step
 
     def _wait_for_cotangents(self, result: Any) -> None:
-        """Hand over what the forward returned, say that it has ended, and go on when the referee has put the cotangents
+        """Hand over what the forward returned, say that it has ended, and wait until the referee has put the cotangents
         in."""
         started = _now()
         if self._out is not None:
@@ -342,7 +342,7 @@ class RunnerServer:
         self._waited_s += _now() - started
 
     def _add(self, name: str, model: Callable[..., Any]) -> None:
-        """Have a model under a name, and a step's forward pass alone beside it."""
+        """Have a model under a name, and a step's forward pass alone next to it."""
         self._models[name] = model
         if isinstance(model, ModelStep):
             self._models[f"{FORWARD_OF}{name}"] = model.first_pass
@@ -462,7 +462,7 @@ class RunnerServer:
         return HandedOver(outputs=described, structure=nesting, written=written)
 
     def _finish_call(self) -> None:
-        """On a GPU, copy the outputs as whoever uses them next would, on the current stream, and wait for the device.
+        """On a GPU, copy the outputs as their next user would, on the current stream, and wait for the device.
 
         Work on another stream that was not joined is not in the copy."""
         if self._place.is_gpu and self._out is not None:

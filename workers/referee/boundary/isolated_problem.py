@@ -79,7 +79,7 @@ class IsolatedProblem:
         self.init_seed = secrets.randbits(SEED_BITS)
         """What the model's weights are drawn under. Secret, so that no candidate can be written for them."""
         self.seed_is_out = False
-        """Whether a candidate's process was given that seed, and may have told it to whoever writes the next one."""
+        """Whether a candidate's process was given that seed, and may have passed it to the author of the next one."""
         self.changing: tuple[str, ...] = ()
         """The model's parameters and buffers that a call changes, where that was looked at."""
         loaded, self.init_inputs = self._load()
@@ -114,7 +114,7 @@ class IsolatedProblem:
 
     @property
     def input_sets(self) -> int:
-        """Open input sets beside that of `get_inputs`."""
+        """Open input sets besides that of `get_inputs`."""
         return len(self.set_names) - 1
 
     @property
@@ -154,7 +154,7 @@ class IsolatedProblem:
         """Have each call find the model as it was built. What is said where calls change its parameters or buffers."""
         kept, _ = self._ask(messages.KeepState(names=None), messages.StateKept)
         self.changing = kept.names
-        return kept.told
+        return kept.remark
 
     def profiled(self, device: DeviceSheet) -> ModelProfile:
         """Where the model's time goes, and its parts as problems."""
@@ -206,7 +206,7 @@ class IsolatedProblem:
         return self._ask(messages.TryOnHost(), messages.Applies, list(arguments), gives=True)[0].applies
 
     def manners(self, arguments: Sequence[Any]) -> messages.Manners:
-        """What a call does beside returning something."""
+        """What a call does besides returning something."""
         return self._ask(messages.LearnManners(), messages.Manners, list(arguments), gives=True)[0]
 
     def state(self) -> list[tuple[str, torch.Tensor]]:

@@ -1,7 +1,7 @@
 """What a referee asks of the process that holds the problem, and the answers; notes of its steps come before these.
 
 The problem's code runs there, so no answer is trusted: it says what the reference computes, and nothing about a
-candidate. Nested values cross beside a message as `HandedValues`, by one block of memory; see `workers.ipc.packed`.
+candidate. Nested values accompany a message as `HandedValues`, by one block of memory; see `workers.ipc.packed`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST_S = 80.0
 
 @dataclass(frozen=True, kw_only=True)
 class HandedValues:
-    """A nested value beside a message."""
+    """A nested value that accompanies a message."""
 
     data: Any
     """As `workers.ipc.tensors.structure` says it."""
@@ -161,7 +161,7 @@ class TryOnHost(ProblemRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class LearnManners(ProblemRequest):
-    """What a call with the given arguments does beside returning something."""
+    """What a call with the given arguments does besides returning something."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +250,7 @@ class ProblemAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class RoomWanted(ProblemAnswer):
-    """Before an answer whose values need a larger block: it is sent, and nothing beside it."""
+    """Before an answer whose values need a larger block: it is sent alone."""
 
     size: int
     """In bytes."""
@@ -274,7 +274,7 @@ class ProblemFailed(ProblemAnswer):
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemDone(ProblemAnswer):
-    """To requests for an act, or for values, which are beside it."""
+    """To requests for an act, or for values, which accompany it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,8 +321,8 @@ class StateKept(ProblemAnswer):
 
     names: tuple[str, ...]
     """The parameters and buffers that a call changes."""
-    told: str | None
-    """What people should know of it."""
+    remark: str | None
+    """What the report has to say of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,7 +332,7 @@ class ReferenceRan(ProblemAnswer):
     outputs: int | None
     """Tensors that it returned: the first of those that are handed over; None where it was not written for float64."""
     peak_bytes: int
-    """The most device memory that the run took, beside its inputs."""
+    """The most device memory that the run took, besides its inputs."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,7 @@ class RunnerSession(RunnerConnection):
         self._gradients = 0
         """How many of what a call hands over, the last ones, are no outputs of its forward."""
         self.missing: tuple[str, ...] = ()
-        """Where the model's parameters match nobody's: those of the reference that it may keep in another shape."""
+        """Parameters of the model that match none of the reference's: those that it may keep in another shape."""
         self._last: HandedOver | None = None
         """What the last call on the CPU returned."""
         self._batch: tuple[HandedOver, ...] = ()
@@ -129,7 +129,7 @@ class RunnerSession(RunnerConnection):
             for block in blocks:
                 block.close()
         if not set(loaded.missing) <= {name for name, _ in state}:
-            raise RunnerFault(FaultKind.FORGED, "it misses parameters that nobody has")
+            raise RunnerFault(FaultKind.FORGED, "it misses parameters that the reference does not have")
         _refuse_changes(BUILT, loaded.changed)
         self.missing = loaded.missing
         return loaded.matched
@@ -233,7 +233,7 @@ class RunnerSession(RunnerConnection):
             read, _ = self.ask(request, StateRead, list(block.descriptors))
             tensors = dict(zip(names, block.tensors, strict=True))
             if not set(read.names) <= set(tensors):
-                raise RunnerFault(FaultKind.FORGED, "it hands over a state that nobody asked for")
+                raise RunnerFault(FaultKind.FORGED, "it hands over a state that it was not asked for")
             found = {name: tensors[name].clone() for name in read.names}
             self.place.synchronize()
         finally:
@@ -252,7 +252,7 @@ class RunnerSession(RunnerConnection):
         return slot
 
     def open_sibling(self, slot: Slot, number: int, *, own_outputs: bool = False) -> Slot:
-        """Another slot of the same shapes, with inputs of its own and, unless told otherwise, the same memory for
+        """Another slot of the same shapes, with inputs of its own and, without `own_outputs`, the same memory for
         outputs."""
         sibling = slot.sibling(number, own_outputs=own_outputs)
         try:
@@ -318,7 +318,7 @@ class RunnerSession(RunnerConnection):
     def repeat(self, slot: Slot, count: int, axes: Sequence[tuple[int, int]] = (), least: int = 0) -> int:
         """Run the model's forward so many times, by one thread, on what is in the slot; with `axes`, tensors and
         dimensions that are `least` long in the first call and one longer in each. What is raised is passed over. The
-        memory of the process that nobody shares, in bytes; 0 where it is unknown."""
+        memory of the process that no other process shares, in bytes; 0 where it is unknown."""
         request = protocol.CallRepeatedly(slot=slot.number, count=count, axes=tuple(axes), least=least)
         return self.ask(request, CalledRepeatedly)[0].own_bytes
 
@@ -429,5 +429,5 @@ def _refuse_changes(when: str, changed: tuple[str, ...]) -> None:
 
 
 def _same_value(one: Output, other: Output) -> bool:
-    """Whether two outputs hold the same bytes; those that nobody can read are judged elsewhere."""
+    """Whether two outputs hold the same bytes; those that cannot be read are judged elsewhere."""
     return one.value is None or (other.value is not None and same_bytes(one.value, other.value))

@@ -48,6 +48,19 @@ def _with_usual(scale: ErrorScale, output: torch.Tensor, exact: torch.Tensor, us
     return dataclasses.replace(scale, usual=usual, slot=slot)
 
 
+def without_lines(scale: ErrorScale) -> ErrorScale:
+    """Without bounds on rows, columns, blocks and slots, where hardly more than one sum is in each."""
+    return dataclasses.replace(scale, row=1.0, column=1.0, block=1.0, faint_row=1.0, faint_column=1.0, slot=1.0)
+
+
+def with_shifts(
+    scales: Sequence[ErrorScale], given: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]
+) -> tuple[ErrorScale, ...]:
+    """With what a rounding of the largest number given explains in every element; see `with_shift`."""
+    by = ROUNDING * max(map(largest_finite, given), default=0.0)
+    return tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
+
+
 def with_shift(scale: ErrorScale, output: torch.Tensor, by: float) -> ErrorScale:
     """With a relative error of every element that inputs of such magnitude explain; see `EXPONENTIALS`."""
     if not output.is_floating_point() or output.dtype is torch.float64 or not scale.known:

@@ -148,8 +148,8 @@ def judged_on_values(
     scales: Sequence[ErrorScale],
 ) -> Judgement:
     """The same for arguments that are still at hand. What is found is judged once more by how exact the reference is
-    on these very values: how large errors are differs from draw to draw, and nobody is accused by chance. Nor is who
-    chose another of equal values than the reference, where that may choose either."""
+    on these very values: how large errors are differs from draw to draw, and no kernel is accused by chance. Nor is one
+    that chose another of equal values than the reference, where that may choose either."""
     judged = functools.partial(
         judged_outputs,
         standard,
@@ -385,10 +385,10 @@ def _misplaced(
     if output.shared is not None and (index, number_of(output.shared, order)) not in standard.shares:
         return f"lies in the memory of {output.shared}, the reference's does not: give it memory of its own"
     if not output.written_out and not (shares_memory(wanted) or wanted.is_conj() or wanted.is_neg()):
-        return "has elements that share memory, or are negated by whoever reads; the reference's has none: write it out"
+        return "has elements that share memory, or are negated by the reader; the reference's has none: write it out"
     if is_turned(output.strides, wanted):
         return (
-            f"has the strides {list(output.strides)}, the reference's {list(wanted.stride())}: whoever reads it would "
+            f"has the strides {list(output.strides)}, the reference's {list(wanted.stride())}: its reader would "
             f"have to turn it; return it in row-major order or in the reference's"
         )
     return None
@@ -402,7 +402,7 @@ def number_of(shared: str, order: Sequence[int]) -> int | None:
 
 def is_turned(strides: Sequence[int], wanted: torch.Tensor) -> bool:
     """Whether an output of some size lies in another order of dimensions than row-major and the reference's: then
-    putting it in order is left to whoever reads it. Gaps between rows are nobody's business."""
+    putting it in order is left to the reader. Gaps between rows do not matter."""
     if wanted.nbytes < LEAST_TURNED or len(strides) != wanted.dim():
         return False
     dims = [dim for dim in range(wanted.dim()) if wanted.shape[dim] > 1]

@@ -105,7 +105,7 @@ class Distribution:
     number: Transform | None = None
     """Applied to every tensor of whole numbers that may be any, where those are what changes."""
     has_ties: bool = False
-    """Whether equal values occur: not for references whose choice among equals is nobody's business."""
+    """Whether equal values occur: not for references whose choice among equals is not specified."""
     uneven: bool = False
     """Whether the entries of sparse matrices lie elsewhere: many in a few rows, none in some."""
     about_nan: bool = False
@@ -193,7 +193,7 @@ MINUTE = (
     Distribution(name="minute", transform=minute, harsh=True, steady=True),
     Distribution(name="minutest", transform=minutest, harsh=True, steady=True),
 )
-"""Tried where the reference itself is exact there, and passes through no number that is large beside them."""
+"""Tried where the reference itself is exact there, and passes through no number that is large compared with them."""
 MASKED = Distribution(
     name="minus infinity in", transform=minus_infinity, first_only=True, finite=False, by_element=True, has_ties=True
 )
@@ -203,7 +203,7 @@ FEW_FLOATS = Distribution(name="general (for a few kinds)", transform=as_it_is, 
 TURNED_COTANGENTS = Distribution(name="own, with turned cotangents,", transform=None, layout=TURNED)
 EXPANDED_COTANGENTS = Distribution(name="own, with expanded cotangents,", transform=None, layout=EXPANDED)
 LAYOUTS = (TURNED_COTANGENTS, EXPANDED_COTANGENTS)
-"""Tried where gradients are judged: whoever transposes or sums behind a kernel hands it such cotangents."""
+"""Tried where gradients are judged: a transposition or a sum after a kernel gives it such cotangents."""
 ANY_WHOLE = (
     ANYWHERE,
     Distribution(name="large and close whole", transform=as_it_is, number=large_and_close),

@@ -242,17 +242,17 @@ def _within(tensors: Sequence[torch.Tensor], size: int, new: int) -> list[torch.
             continue
         low, high = (int(end) for end in tensor.aminmax())
         counts = low > 0 or high == size  # lengths, or where something ends
-        is_surely = high > size // 2
-        if low < 0 or high > size or high < new + counts or not (is_surely or tensor.numel() < FEW_PLACES):
+        is_clear = high > size // 2
+        if low < 0 or high > size or high < new + counts or not (is_clear or tensor.numel() < FEW_PLACES):
             continue
-        if is_surely and new < LEAST_PLACES:
+        if is_clear and new < LEAST_PLACES:
             return None
         numbers = tensor.long()
         spread = -(-numbers * new // size) if counts else numbers * new // size
         if any(differ_along(numbers, dim) and not differ_along(spread, dim) for dim in range(tensor.dim())):
-            if not is_surely:
-                continue
-            return None
+            if is_clear:
+                return None
+            continue
         changed[index] = spread.to(tensor.dtype)
     return changed
 

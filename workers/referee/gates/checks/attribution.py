@@ -2,7 +2,7 @@
 
 Everything but timed calls is sampled, and so are calls among them, chosen at random, that leave no figure: for the
 candidate they are like the others. It cannot tell when it is sampled, since nothing stops it. Those calls are on values
-of every kind, and their outputs are judged: a candidate that has been tried must go on being right.
+of every kind, and their outputs are judged: a candidate that has been tried must stay right.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WORK = ("own", "library", "generated", "math", "vector_math")
 FOREIGN = ("library", "generated")
 HARD_SHARE, HARD_OF_ALL, HARD_SAMPLES = 0.3, 0.12, 24
 SOFT_SHARE, SOFT_OF_ALL, SOFT_SAMPLES = 0.12, 0.06, 16
-"""Of what is surely the candidate's or a library's, and of all the time at work: the C library's mathematics may have
+"""Of what is clearly the candidate's or a library's, and of all the time at work: the C library's mathematics may have
 been called by either. A partial sum that torch finishes is no library kernel."""
 LARGE_SHARE = 8
 """A library operator that touches an eighth of the largest tensor does the main work."""
@@ -40,9 +40,9 @@ ENOUGH = 2 * HARD_SAMPLES
 PLENTY = 200
 """Samples at work that settle it."""
 FURTHER_S, LITTLE_S = 0.08, 0.02
-"""How long calls go on after the timed ones, where there are few samples and where there are plenty."""
+"""How long calls follow the timed ones, where there are few samples and where there are plenty."""
 MOST_TURNS = 4
-"""How often they go on for so long: a busy machine gives few samples a second."""
+"""How often they follow for so long: a busy machine gives few samples a second."""
 HELPERS = 0.2
 """Of permitted kernels' time: what they call besides, under names that do not tell whose they are."""
 WATCHED_CALLS = 3
@@ -60,14 +60,14 @@ _FAMILIES = {
     "conv": r"conv|dnnl|gem[mv]|mkl_blas|mkl_serv|^mm_|im2col|vol2col",
     "attention": r"attention|gem[mv]|mkl_blas|mkl_serv|^mm_|dnnl|softmax|exp",
 }
-"""Functions that belong to families of operators which a problem may permit. MKL's kernels have no names: a sample has
-the name of what lies before them, which gives memory and threads to them."""
+"""Functions that belong to families of operators which a problem may permit. MKL's kernels have no symbols: a
+sample gets the symbol before them, which is one of MKL's memory or thread functions."""
 _GENERATING = ("matmul", "linear", "conv", "attention")
 """Families whose kernels oneDNN generates at run time."""
 
 
 def sampling(trial: Trial, *, on: bool) -> None:
-    """Pause or go on. A GPU's candidates are not sampled: their device's time is accounted for elsewhere."""
+    """Pause or resume. A GPU's candidates are not sampled: their device's time is accounted for elsewhere."""
     if trial.runner is not None and not trial.state.place.is_gpu:
         trial.state.link.sampling(trial.runner, on=on)
 
@@ -126,7 +126,7 @@ def _may_hold(trial: Trial, slot: Slot, kind: Distribution) -> bool:
 
 def still_right(trial: Trial, number: int) -> GateFinding | None:
     """What is wrong on those kinds of values that have not come among the timed calls, as many as there is time for:
-    one at least, and nobody knows which. For the candidate these calls are further timed ones."""
+    one at least, drawn at random. For the candidate these calls are further timed ones."""
     until = time.monotonic() + STILL_S
     while not trial.state.place.is_gpu:
         kind = _following(trial, number)
@@ -138,7 +138,7 @@ def still_right(trial: Trial, number: int) -> GateFinding | None:
 
 
 def _following(trial: Trial, number: int) -> Distribution:
-    """A kind of values that has not come yet, in an order that nobody knows."""
+    """A kind of values that has not come yet, in a random order."""
     left = trial.untried.setdefault(number, [])
     if not left:
         kinds = [one for one in trial.state.usable(number) if not one.has_ties]  # sums of equals drift in float
@@ -239,7 +239,7 @@ def _family(name: str) -> str:
 
 
 def _named(functions: Mapping[str, int]) -> str:
-    """The functions most samples lie in, as short as they can be told apart by."""
+    """The functions most samples lie in, as short as they can be distinguished by."""
     names = [_short(name) for name in list(functions)[:3]]
     return ", ".join(dict.fromkeys(names)) or "without names"
 

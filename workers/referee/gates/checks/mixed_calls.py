@@ -116,7 +116,7 @@ def _sized(
     generator = random.SystemRandom()
     for attempt in range(ATTEMPTS):
         sizes = [
-            (group, _size(group, named, generator, is_long=id(group) in second, is_least=not second))
+            (group, _size(group, named, generator, is_long=id(group) in second, short=FEW if second else FEWEST))
             for group in groups
             if not attempt or generator.random() < 1 / 2
         ]
@@ -175,13 +175,13 @@ def _with_kind(trial: Trial, mixed: _Mixed, call: list[Any]) -> tuple[list[Any],
 
 
 def _size(
-    group: SizeGroup, named: Sequence[int], generator: random.SystemRandom, *, is_long: bool, is_least: bool = False
+    group: SizeGroup, named: Sequence[int], generator: random.SystemRandom, *, is_long: bool, short: Sequence[int]
 ) -> int:
-    """A size of a group: short, or about as announced or next to a number that the candidate names."""
+    """A size of a group: a `short` one, or about as announced, or next to a number that the candidate names."""
     if group.is_small:
         return generator.choice([one for one in (2, 4, 5) if one > group.size]) if is_long else group.size
     if not is_long:
-        few = [one for one in (FEWEST if is_least else FEW) if one < group.size]
+        few = [one for one in short if one < group.size]
         return generator.choice(few) if group.may_shrink else group.size
     near = [one + by for one in named for by in (-1, 1) if one + by > group.size // 2]
     if near and generator.random() < NAMED:
