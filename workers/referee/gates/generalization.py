@@ -16,7 +16,7 @@ from services.domain.gates import GateStatus
 from workers.ipc.tensors import flatten
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.checks.calls import try_values
+from workers.referee.gates.checks.calls import opened, try_values
 from workers.referee.gates.checks.endurance import call_before, on_many_calls
 from workers.referee.gates.checks.held_out_timing import time_held_out
 from workers.referee.gates.checks.left_kinds import on_left_kinds
@@ -42,7 +42,7 @@ from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
 from workers.referee.inputs.named_sizes import named_sizes
-from workers.referee.inputs.resize import Axes, spread
+from workers.referee.inputs.resize import Axes, resized_at, spread
 from workers.referee.inputs.transforms import any_code
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
@@ -80,6 +80,10 @@ COUNTS = frozenset({"sum", "count_nonzero", "cumsum"})
 SHORT = 5
 """Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
 ANNOUNCED_ONLY = "PROVEN FOR THE ANNOUNCED SIZES OF"
+SHORTER, CALLS = 16, 3
+"""Factor by which the longest size is shorter where a call did not end, and the calls of which the fastest tells."""
+SLOWER = 4 * SHORTER**2
+"""Factor by which the longer one may be slower: a kernel may need the square of a size."""
 MOST_TOLD = 6
 """Dimensions that are named."""
 MOST_SPREAD = 2
@@ -164,7 +168,8 @@ def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFin
                 finding = _again(trial, change, DERIVED_SLOT + index, where)
         except RunnerFault as fault:
             is_far = change is not None  # from the announced sizes: it may take long there, or much memory
-            is_dear = is_far and fault.kind in (FaultKind.HUNG, FaultKind.MEMORY)
+            is_slow = is_far and fault.kind is FaultKind.HUNG and _may_be_slow(trial, arguments, DERIVED_SLOT + index)
+            is_dear = is_slow or (is_far and fault.kind is FaultKind.MEMORY)
             if is_dear or _reads_from_nothing(trial, arguments, fault):
                 notes.append(f"limited: {where}: {str(fault)[:200]}")
                 trial.load_again()
@@ -211,6 +216,37 @@ def _reads_from_nothing(trial: Trial, arguments: list[Any], fault: RunnerFault) 
     """Whether a kernel that begins with the first element of each row met rows without one: honest ones do so."""
     first, *_ = trial.shapes_of(arguments)
     return "SIGSEGV" in str(fault) and len(first) > 0 and first[0] > 0 and 0 in first
+
+
+def _may_be_slow(trial: Trial, arguments: list[Any], number: int) -> bool:
+    """Whether a call of these sizes that did not end may have taken too long, by the time that shorter ones take in a
+    new process. Where they take next to no time, the kernel has written past its arrays, over what it waits for.
+    Raises `RunnerFault` for what else is wrong with those."""
+    state, limit_s = trial.state, trial.session.call_limit_s
+    shorter = _shorter(state, arguments)
+    while shorter is not None:
+        trial.load_again()
+        try:
+            with opened(trial, number, shorter, state.expected(shorter)) as slot:
+                slot.write(flatten(shorter))
+                return min(trial.session.call(slot).wall_s for _ in range(CALLS)) * SLOWER > limit_s
+        except RunnerFault as fault:
+            if fault.kind is FaultKind.RAISED:
+                return True
+            if fault.kind is not FaultKind.HUNG:
+                raise
+        shorter = _shorter(state, shorter)
+    return True
+
+
+def _shorter(state: ReferenceState, arguments: list[Any]) -> list[Any] | None:
+    """A call whose longest size is shorter, where the reference takes it."""
+    forward = state.problem.forward_arguments(arguments)
+    tensors = flatten(forward)
+    size = max((size for one in tensors for size in one.shape), default=0)
+    axes = [(place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] == size]
+    cut = resized_at(tensors, axes, size // SHORTER) if size > SHORTER else None
+    return None if cut is None else taken(state, forward, cut)
 
 
 def _again(trial: Trial, change: Change, number: int, where: str) -> GateFinding | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +16,7 @@ from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
-from workers.referee.errors import Refused
+from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates import generalization
 from workers.referee.gates.checks.size_groups import announced, size_groups
 from workers.referee.gates.generalization import (
@@ -23,10 +25,12 @@ from workers.referee.gates.generalization import (
     LOOP,
     MOST_COUNTED,
     SHORT,
+    SLOWER,
     _again,
     _counted,
     _exchanged,
     _long,
+    _may_be_slow,
     _on_derived,
     _tell_unchanged,
 )
@@ -179,3 +183,35 @@ def test_more_truths_are_counted_than_a_float_can_count() -> None:
     assert change is not None
     state.names = {"add"}
     assert not list(_counted(trial, [((0, 0),)]))
+
+
+@pytest.mark.parametrize(
+    ("fault", "wall_s", "may_be"),
+    [
+        (FaultKind.HUNG, 20.0 / SLOWER, True),
+        (FaultKind.HUNG, 5.0 / SLOWER, False),
+        (FaultKind.RAISED, 0.0, True),
+    ],
+)
+def test_a_call_that_did_not_end_may_be_slow_where_shorter_ones_say_so(
+    fault: FaultKind, wall_s: float, may_be: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = list[int]()
+
+    def call(slot: Any) -> Any:
+        sizes.append(slot.size)
+        if slot.size > 1 << 10:
+            raise RunnerFault(fault, "no answer")
+        return SimpleNamespace(wall_s=wall_s)
+
+    @contextlib.contextmanager
+    def opened(_trial: Any, _number: int, arguments: list[Any], _answer: Answer) -> Iterator[Any]:
+        yield SimpleNamespace(size=arguments[0].shape[1], write=lambda _tensors: None)
+
+    monkeypatch.setattr(generalization, "opened", opened)
+    session: Any = SimpleNamespace(call=call, call_limit_s=10.0)
+    trial = trial_on(session, WEIGHT)
+    trial.load_again = lambda: None
+    assert _may_be_slow(trial, [torch.rand(1, 1 << 18)], 0) is may_be
+    assert sizes[0] == 1 << 14
+    assert fault is FaultKind.RAISED or set(sizes[1:]) == {1 << 10}
