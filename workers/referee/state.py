@@ -134,6 +134,8 @@ TIED_SUM = 2.0**-24 / 4 / ERROR_MULTIPLE
 8.2e-5 off over 16 384 terms in the worst of 60 tied draws (rows 9.3e-5), 2.5e-5 over 4096, 9.7e-6 over 2048: a tenth of
 a rounding a term, of which this permits a quarter. Over 16 384 terms of any other kind of values it was 2.6e-6."""
 MOST_TIED = 1e-3 / ERROR_MULTIPLE
+TERMS_ALIKE, MOST_ALIKE = 64, 16
+"""Equal terms by which a sum of them, added in vectors, is off by one rounding more; and most such roundings."""
 ONE_ROUNDED, MOST_OF_ONE = 2.0**-23, 1e-4
 """What pointwise formulas of exponentials lose that pass through numbers about 1 (`exp(x) - 1`), over the root mean
 square of the output, and the most that is made of it: small inputs show it (2.7e-5 for `expm1` of 1e-3)."""
@@ -180,10 +182,13 @@ class DeviceCare:
         return waited
 
 
-NEARLY_NOTHING = 1e8
-"""Of the smallest normal number: a kernel that flushes smaller ones to zero loses digits of its sums."""
+NEARLY_NOTHING = 1e10
+"""Of the smallest normal number: a kernel that flushes smaller ones to zero loses digits of its sums, and one that
+divides products by lengths bounded below gets zero where the reference, which divides first, has a number still."""
 NEIGHBOURS = 8
-"""Of a call's arguments, on which the reference is asked whether it takes them."""
+"""Of a call's arguments, on which the reference is asked whether it takes them, and what it chooses."""
+SPREAD = 8
+"""The errors of a sum in float, in those of rounded terms: as large as a kernel's may be before it chooses."""
 DECOMPOSING = ("linalg_", "_linalg_", "cholesky")
 """Beginnings of the names of operators that refuse what is nearly singular."""
 
@@ -633,8 +638,10 @@ class ReferenceState:
             if is_refused or (may_jump and any(jumps(moved[index], exact_tensors[index]) for index in rounded)):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh and is_rounded:
+                by = self._rounded_alike() if distribution.has_ties else ROUNDING
+                others = [moved] if by <= ROUNDING else [moved, run_double(nudged(arguments, by))]
                 apart = run_double(nudged(arguments, apart=True)) if is_one_several(arguments) else None
-                scales = _worse_by(scales, moved, apart, exact_tensors, usual)
+                scales = _worse_by(scales, others, apart, exact_tensors, usual)
         if exact_tensors and distribution.harsh and self._has_exponentials():
             scales = with_shifts(scales, flatten(arguments), outputs)
         if exact_tensors and whole:
@@ -650,6 +657,11 @@ class ReferenceState:
             scales = self._with_changes(scales, arguments, outputs, run) if in_place else scales
         self.place.release()
         return scales
+
+    def _rounded_alike(self) -> float:
+        """The relative error of a sum of equal terms in several lanes: all of a lane's round alike."""
+        terms = longest_sum(self.analysis) if self.analysis.operators else 1.0
+        return ROUNDING * min(MOST_ALIKE, terms / TERMS_ALIKE)
 
     def _may_jump(self, distribution: Distribution, *, is_rounded: bool) -> bool:
         """Whether a rounding may change results by more than a little; not of huge numbers that are only converted."""
@@ -746,7 +758,7 @@ class ReferenceState:
         if telling_part(arguments, outputs) is not None:
             return []  # too large for a run in float64
         exact = self.problem.run_double(arguments)
-        near = self._near(arguments) if chooses_computed(self.analysis) else ()
+        near = self._near(arguments, spread=SPREAD) if chooses_computed(self.analysis) else ()
         found = [exact, *(one for one in near if one is not None)]
         if any([one.shape for one in tensors] != [one.shape for one in outputs] for tensors in found):
             return []
@@ -763,10 +775,12 @@ class ReferenceState:
             return False
         return any(near is None or any(map(has_other_elements, near, outputs)) for near in self._near(arguments))
 
-    def _near(self, arguments: list[Any]) -> Iterator[list[torch.Tensor] | None]:
-        """What the reference makes of arguments that differ from these by a rounding; None where it refuses them."""
-        for _ in range(NEIGHBOURS):
-            pairs = zip(flatten(nudged(arguments, 2 * ROUNDING)), flatten(arguments), strict=True)
+    def _near(self, arguments: list[Any], spread: int = 1) -> Iterator[list[torch.Tensor] | None]:
+        """What the reference makes of arguments that differ from these by a rounding, the last by `spread` times as
+        much; None where it refuses them."""
+        for number in range(NEIGHBOURS):
+            by = 2 * ROUNDING * spread ** (number / (NEIGHBOURS - 1))
+            pairs = zip(flatten(nudged(arguments, by)), flatten(arguments), strict=True)
             try:
                 yield self.expected(list(rebuilt(arguments, [near.to(one.dtype) for near, one in pairs]))).tensors
             except Refused:
@@ -810,14 +824,15 @@ class ReferenceState:
 
 def _worse_by(
     scales: tuple[ErrorScale, ...],
-    moved: list[torch.Tensor],
+    moved: Sequence[list[torch.Tensor]],
     apart: list[torch.Tensor] | None,
     exact: list[torch.Tensor],
     usual: list[Slots],
 ) -> tuple[ErrorScale, ...]:
-    """Scales by what a rounding of the arguments changes, too. `apart` is what it changes where one tensor was given
+    """Scales by what roundings of the arguments change, too. `apart` is what it changes where one tensor was given
     several times: copies of it in registers are rounded apart from each other."""
-    scales = tuple(map(worse, scales, scales_of(moved, exact, usual)))
+    for one in moved:
+        scales = tuple(map(worse, scales, scales_of(one, exact, usual)))
     if apart is None:
         return scales
     others = zip(scales, scales_of(apart, exact, usual), exact, strict=True)

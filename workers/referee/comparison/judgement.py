@@ -26,7 +26,9 @@ LEAST_TURNED = 64 << 10
 LEAST_CHOSEN, CHOSEN_OF = 2, 256
 """Elements, of any output and for each so many of a larger one, in which equal values met by chance."""
 SLICES_OF = 64
-"""Leading slices, in one of which values of which one is chosen were as good as equal."""
+"""Leading slices, or elements, in one of which values of which one is chosen were as good as equal."""
+UNSURE_OF = 32
+"""Elements that hang on a rounding, in one of which a candidate may choose as none of the others do."""
 NEARLY_TOO_LARGE = 0.25
 """Share of a dtype's largest number from which on a sum in another order may overflow."""
 NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
@@ -175,7 +177,8 @@ def judged_on_values(
     if judgement.wrong is None:
         return judgement
     rounded = standard.otherwise_rounded(arguments, answer.tensors)
-    for other in (*rounded[:1], *_by_slices(fetched, answer, rounded)):
+    chosen = _as_chosen(fetched, answer, lambda: rounded, SLICES_OF)
+    for other in (*rounded[:1], *_by_slices(fetched, answer, rounded), *([chosen.tensors] if chosen else [])):
         again = judged(dataclasses.replace(answer, tensors=other), scales)
         if again.wrong is None:
             return again
@@ -213,9 +216,12 @@ def _alike(values: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> to
     return kept
 
 
-def _as_chosen(fetched: Fetched, answer: Answer, others: Callable[[], list[list[torch.Tensor]]]) -> Answer | None:
+def _as_chosen(
+    fetched: Fetched, answer: Answer, others: Callable[[], list[list[torch.Tensor]]], one_of: int = CHOSEN_OF
+) -> Answer | None:
     """The answer with the few whole numbers in which the candidate chose another one of values that happen to be equal,
-    as `topk` may; None where it did not. `others`: the reference's answers for other choices."""
+    as `topk` may; None where it did not. `others`: the reference's answers for other choices. Where those differ often,
+    a few elements may be as in none of them."""
     try:
         outputs = [fetched.outputs[place].value for place in places(fetched.structure, answer.shape)]
     except (ContractError, IndexError):
@@ -227,12 +233,22 @@ def _as_chosen(fetched: Fetched, answer: Answer, others: Callable[[], list[list[
         if value.dtype is not wanted.dtype or value.shape != wanted.shape:
             continue
         apart = value != wanted
-        if 0 < int(apart.sum()) <= max(LEAST_CHOSEN, wanted.numel() // CHOSEN_OF):
-            for other in others():
-                if len(other) == len(tensors) and other[index].shape == wanted.shape:
-                    tensors[index] = torch.where(apart & (value == other[index]), value, tensors[index])
+        if 0 < int(apart.sum()) <= max(LEAST_CHOSEN, wanted.numel() // one_of):
+            known = [other[index] for other in others() if len(other) == len(tensors)]
+            known = [other for other in known if other.shape == wanted.shape]
+            tensors[index] = torch.where(_are_choices(value, wanted, known), value, wanted)
     changed = any(one is not other for one, other in zip(tensors, answer.tensors, strict=True))
     return dataclasses.replace(answer, tensors=tensors) if changed else None
+
+
+def _are_choices(value: torch.Tensor, wanted: torch.Tensor, others: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Where a tensor is as in one of others; as in none of them may be few for each that hangs on a rounding."""
+    known, unsure = torch.zeros_like(value, dtype=torch.bool), torch.zeros_like(value, dtype=torch.bool)
+    for other in others:
+        known |= value == other
+        unsure |= wanted != other
+    left = ~known & (value != wanted)
+    return known | left if int(left.sum()) <= int(unsure.sum()) // UNSURE_OF else known
 
 
 def _selects_equals(answer: Answer, index: int, places: torch.Tensor | None) -> bool:

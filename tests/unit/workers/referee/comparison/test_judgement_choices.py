@@ -117,3 +117,27 @@ def test_few_rows_may_be_as_those_of_arguments_that_are_rounded_once_more() -> N
     assert wrong(x, given, reference) is None
     given[50] = given[50].flip(0)
     assert wrong(x, given, reference) is not None
+
+
+def test_where_many_elements_hang_on_a_rounding_few_may_be_as_in_no_rounding_that_was_tried() -> None:
+    x = torch.rand(3, 4096).sort(dim=1, descending=True).values
+    wanted = torch.arange(4096).repeat(3, 1)
+
+    def turned(*places: int) -> torch.Tensor:
+        other = wanted.clone()
+        for place in places:
+            other[:, [place, place + 1]] = other[:, [place + 1, place]]
+        return other
+
+    def said(given: torch.Tensor, others: list[torch.Tensor]) -> str | None:
+        reference = TopOfRows()
+        reference.otherwise = [[wanted], *([one] for one in others)]
+        output = Output(kind="tensor", meta=TensorMeta.of(given), alias=None, value=given, strides=given.stride())
+        fetched = Fetched(outputs=(output,), structure={"tensor": 0}, wall_s=0.0)
+        return judged_on_values(reference, fetched, [x], Answer.of(wanted), OWN, (ErrorScale(),)).wrong
+
+    unsure = [turned(*range(number * 40, number * 40 + 30, 2)) for number in range(6)]
+    assert said(turned(0, 4, 82), unsure) is None
+    assert said(turned(0, 4, 2000), unsure) is None
+    assert said(turned(0, 4, 2000, 2002, 2004, 2006), unsure) is not None
+    assert said(turned(0, 4, 2000), [wanted]) is not None
