@@ -3,7 +3,7 @@ import torch
 
 class Model(torch.nn.Module):
     def forward(self, x, w, y):
-        return (torch.mv(x, w) - y).square().mean() + 1e-7 * w.square().sum()
+        return (torch.mv(x, w) - y).square().mean() + 1e-8 * w.square().sum()
 
 
 def get_inputs():
