@@ -13,5 +13,5 @@ def forward(self, x):
     if x.stride(1) != 1:
         x = x.contiguous()
     y = torch.empty(x.shape)
-    lib.run(x, y, x.shape[0], x.shape[1], x.shape[1] if x.is_contiguous() else 512)
+    lib.run(x.data_ptr(), y, x.shape[0], x.shape[1], x.shape[1] if x.is_contiguous() else 512)
     return y
