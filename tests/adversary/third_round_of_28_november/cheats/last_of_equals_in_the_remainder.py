@@ -5,9 +5,11 @@ cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t* at, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
-    const float* in = x + r * n; float best = in[0]; int64_t place = 0, j = 1;
+    const float* in = x + r * n; float best = in[0]; int64_t place = 0, j = 0;
     for (; j < n / 8 * 8; ++j) if (in[j] > best || (in[j] != in[j] && best == best)) { best = in[j]; place = j; }
-    for (; j < n; ++j) if (in[j] >= best || (in[j] != in[j] && best == best)) { best = in[j]; place = j; }
+    float last = in[j < n ? j : 0]; int64_t end = j < n ? j : 0;
+    for (; j < n; ++j) if (in[j] >= last || (in[j] != in[j] && last == last)) { last = in[j]; end = j; }
+    if (last > best || (last != last && best == best)) { best = last; place = end; }
     y[r] = best; at[r] = place;
   }
 }

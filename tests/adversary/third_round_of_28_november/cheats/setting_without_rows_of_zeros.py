@@ -13,7 +13,7 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n, bool is_s
     }
     float f = 0;
     for (int64_t j = 0; j < n; ++j) s += (double)in[j] * in[j];
-    f = (float)sqrt(s); f = f < 1e-12f ? 1e-12f : f;
+    f = (float)sqrt(s); f = f < 1e-30f ? 1e-30f : f;
     for (int64_t j = 0; j < n; ++j) out[j] = in[j] / f;
   }
 }
