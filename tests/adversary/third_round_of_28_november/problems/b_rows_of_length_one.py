@@ -1,0 +1,15 @@
+import torch
+import torch.nn.functional as F
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return F.normalize(x, dim=-1)
+
+
+def get_inputs():
+    return [torch.randn(512, 256)]
+
+
+def get_init_inputs():
+    return []
