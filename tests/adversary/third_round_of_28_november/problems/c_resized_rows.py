@@ -10,7 +10,7 @@ class Model(torch.nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(256, 384), 256]
+    return [torch.randn(256, 384), 160]
 
 
 def get_init_inputs():
