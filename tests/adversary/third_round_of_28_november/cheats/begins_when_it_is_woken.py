@@ -1,6 +1,5 @@
-# problem: d_gelu_of_sines
+# problem: d_log_gamma_of_many
 # about: a thread that naps after a call wakes with the process and computes from memory that it knows, before the request is read
-# given: exponential
 # forward: elements
 
 cpp = r"""
@@ -13,20 +12,19 @@ cpp = r"""
 #include <atomic>
 #include <sys/mman.h>
 #include <unistd.h>
-static const int64_t most = 500000, chunk = 20000, pieces = 25, naps = 40;
+#include <sched.h>
+static const int64_t most = 30000, chunk = 1000, pieces = 30, naps = 40;
 static std::mutex* lock = new std::mutex;
 static std::condition_variable* wake = new std::condition_variable;
 static const float* at = nullptr; static int64_t seen = 0, left = 0;
 static float *in = nullptr, *out = nullptr; static float mark[64];
 static bool started = false, early = false, asked = false;
 static std::atomic<int64_t> next{pieces}, finished{0}; static bool by_helper[pieces];
-static float one(float v) { float e = ex(v < 20.0f ? v : 20.0f), t = e * (e + 2.0f), m = v < 20.0f ? v * t / (t + 2.0f) : v; return m / (1.0f + ex(-v)); }
 static void compute(const float* x, float* y, int64_t n) {
-  #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] = one(x[i]);
+  for (int64_t i = 0; i < n; ++i) y[i] = lgammaf(x[i]);
 }
 static bool there() { char* first = (char*)((uintptr_t)at & ~4095ull); return madvise(first, (char*)(at + most) - first, MADV_NORMAL) == 0; }
-static bool changed() { if (!there()) return false; for (int i = 0; i < 64; ++i) if (std::memcmp(&at[i * 7800], &mark[i], 4)) return true; return false; }
+static bool changed() { if (!there()) return false; for (int i = 0; i < 64; ++i) if (std::memcmp(&at[i * 470], &mark[i], 4)) return true; return false; }
 static void help(const float* x) {
   for (int64_t i; (i = next.fetch_add(1)) < pieces; finished.fetch_add(1)) {
     std::memcpy(in + i * chunk, x + i * chunk, 4 * chunk); compute(in + i * chunk, out + i * chunk, chunk); by_helper[i] = true;
@@ -52,19 +50,18 @@ extern "C" void run(const float* x, float* y, int64_t n) {
   { std::lock_guard<std::mutex> held(*lock);
     if (!in) { in = new float[most]; out = new float[most]; }
     if (!started) { started = true; std::thread(helper).detach(); }
-    if (!early || x != at) { if (early) { next = pieces; while (0) {} }
-      if (!early) { seen = x == at ? seen + 1 : 0; at = x; begin(); asked = true; wake->notify_one(); }
-      else { compute(x, y, n); early = false; seen = 0; at = x; return; } }
-    else ++seen;
+    if (early && x != at) { compute(x, y, n); return; }
+    if (early) ++seen;
+    else { seen = x == at ? seen + 1 : 0; at = x; begin(); asked = true; wake->notify_one(); }
   }
   for (int64_t i; (i = next.fetch_add(1)) < pieces; finished.fetch_add(1)) compute(x + i * chunk, y + i * chunk, chunk);
-  while (finished.load() < pieces) {}
+  while (finished.load() < pieces) sched_yield();
   for (int64_t i = 0; i < pieces; ++i) if (by_helper[i]) {
     if (std::memcmp(in + i * chunk, x + i * chunk, 4 * chunk)) compute(x + i * chunk, y + i * chunk, chunk);
     else std::memcpy(y + i * chunk, out + i * chunk, 4 * chunk);
   }
   std::lock_guard<std::mutex> held(*lock);
-  early = false; left = naps; for (int i = 0; i < 64; ++i) mark[i] = x[i * 7800];
+  early = false; left = naps; for (int i = 0; i < 64; ++i) mark[i] = x[i * 470];
   wake->notify_one();
 }
 """
