@@ -7,8 +7,8 @@ cpp = r"""
 #include <cstdint>
 static void slowly(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
-    volatile float v = 0.0f;
-    for (int k = 0; k < 20; ++k) v = x[i] / (1.0f + std::fabs(x[i])) + 0.5f * x[i];
+    volatile float v = 0.0f, w = x[i];
+    for (int k = 0; k < 8; ++k) { const float u = w; v = u / (1.0f + std::fabs(u)) + 0.5f * u; }
     y[i] = v;
   }
 }
