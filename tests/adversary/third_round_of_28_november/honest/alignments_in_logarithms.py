@@ -10,10 +10,10 @@ static inline float of_three(float a, float b, float c) {
   if (top == -INFINITY) return top;
   return top + std::log(std::exp(a - top) + std::exp(b - top) + std::exp(c - top));
 }
-extern "C" int run(const float* x, const int64_t* targets, const int64_t* in, const int64_t* out, float* y, int64_t steps, int64_t batch, int64_t kinds, int64_t width) {
+extern "C" void run(const float* x, const int64_t* targets, const int64_t* in, const int64_t* out, float* y, int64_t steps, int64_t batch, int64_t kinds, int64_t width, int32_t* said) {
   for (int64_t b = 0; b < batch; ++b) {
-    if (in[b] < 1 || in[b] > steps || out[b] < 0 || out[b] > width) return 1;
-    for (int64_t i = 0; i < out[b]; ++i) if (targets[b * width + i] < 1 || targets[b * width + i] >= kinds) return 2;
+    if (in[b] < 1 || in[b] > steps || out[b] < 0 || out[b] > width) { *said = 1; return; }
+    for (int64_t i = 0; i < out[b]; ++i) if (targets[b * width + i] < 1 || targets[b * width + i] >= kinds) { *said = 2; return; }
   }
   #pragma omp parallel
   {
@@ -35,7 +35,6 @@ extern "C" int run(const float* x, const int64_t* targets, const int64_t* in, co
       y[b] = -of_three(a[size - 1], size > 1 ? a[size - 2] : -INFINITY, -INFINITY);
     }
   }
-  return 0;
 }
 """
 
@@ -48,6 +47,8 @@ def forward(self, logs, targets, input_lengths, target_lengths):
         raise ValueError("a blank at least")
     y = torch.empty(batch)
     arguments = (one.contiguous() for one in (targets, input_lengths, target_lengths))
-    if lib.run(logs.contiguous(), *arguments, y, steps, batch, kinds, targets.shape[1]):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(logs.contiguous(), *arguments, y, steps, batch, kinds, targets.shape[1], said)
+    if said.item():
         raise ValueError("a length or a target is out of range")
     return y

@@ -4,10 +4,10 @@
 cpp = r"""
 #include <cmath>
 #include <cstdint>
-extern "C" int run(const float* x, const float* own, const float* other, const int64_t* starts, const int64_t* columns, float* y, int64_t nodes, int64_t sources, int64_t entries, int64_t d) {
-  if (starts[0] != 0 || starts[nodes] != entries) return 1;
-  for (int64_t i = 0; i < nodes; ++i) if (starts[i + 1] < starts[i]) return 1;
-  for (int64_t i = 0; i < entries; ++i) if (columns[i] < 0 || columns[i] >= sources) return 1;
+extern "C" void run(const float* x, const float* own, const float* other, const int64_t* starts, const int64_t* columns, float* y, int64_t nodes, int64_t sources, int64_t entries, int64_t d, int32_t* said) {
+  if (starts[0] != 0 || starts[nodes] != entries) { *said = 1; return; }
+  for (int64_t i = 0; i < nodes; ++i) if (starts[i + 1] < starts[i]) { *said = 1; return; }
+  for (int64_t i = 0; i < entries; ++i) if (columns[i] < 0 || columns[i] >= sources) { *said = 1; return; }
   #pragma omp parallel for schedule(dynamic, 16)
   for (int64_t r = 0; r < nodes; ++r) {
     float top = -INFINITY, total = 0; float* out = y + r * d;
@@ -24,7 +24,6 @@ extern "C" int run(const float* x, const float* own, const float* other, const i
     }
     if (starts[r + 1] > starts[r]) for (int64_t j = 0; j < d; ++j) out[j] /= total;
   }
-  return 0;
 }
 """
 
@@ -35,6 +34,8 @@ def forward(self, features, own, other, starts, columns):
         raise ValueError("a score for each node")
     y = torch.empty(nodes, d)
     arguments = [one.contiguous() for one in (features, own, other, starts, columns)]
-    if lib.run(*arguments, y, nodes, sources, columns.shape[0], d):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(*arguments, y, nodes, sources, columns.shape[0], d, said)
+    if said.item():
         raise ValueError("no such graph")
     return y

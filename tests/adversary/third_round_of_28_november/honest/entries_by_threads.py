@@ -5,10 +5,10 @@ cpp = r"""
 #include <algorithm>
 #include <cstdint>
 #include <omp.h>
-extern "C" int run(const float* a, const float* b, const int64_t* starts, const int64_t* columns, const float* values, float* y, int64_t rows, int64_t others, int64_t entries, int64_t d) {
-  if (starts[0] != 0 || starts[rows] != entries) return 1;
-  for (int64_t r = 0; r < rows; ++r) if (starts[r + 1] < starts[r]) return 1;
-  for (int64_t e = 0; e < entries; ++e) if (columns[e] < -others || columns[e] >= others) return 1;
+extern "C" void run(const float* a, const float* b, const int64_t* starts, const int64_t* columns, const float* values, float* y, int64_t rows, int64_t others, int64_t entries, int64_t d, int32_t* said) {
+  if (starts[0] != 0 || starts[rows] != entries) { *said = 1; return; }
+  for (int64_t r = 0; r < rows; ++r) if (starts[r + 1] < starts[r]) { *said = 1; return; }
+  for (int64_t e = 0; e < entries; ++e) if (columns[e] < -others || columns[e] >= others) { *said = 1; return; }
   #pragma omp parallel
   {
     const int64_t count = omp_get_num_threads(), me = omp_get_thread_num(), begin = entries * me / count, end = entries * (me + 1) / count;
@@ -21,7 +21,6 @@ extern "C" int run(const float* a, const float* b, const int64_t* starts, const 
       y[e] = values[e] * sum;
     }
   }
-  return 0;
 }
 """
 
@@ -32,6 +31,8 @@ def forward(self, a, b, starts, columns, values):
         raise ValueError("rows for each start, and a value for each column")
     y = torch.empty(values.shape)
     arguments = [one.contiguous() for one in (a, b, starts, columns, values)]
-    if lib.run(*arguments, y, rows, b.shape[0], values.shape[0], a.shape[1]):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(*arguments, y, rows, b.shape[0], values.shape[0], a.shape[1], said)
+    if said.item():
         raise ValueError("no such sparse matrix")
     return y

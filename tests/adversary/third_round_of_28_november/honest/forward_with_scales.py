@@ -5,8 +5,8 @@ cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <vector>
-extern "C" int run(const int64_t* symbols, const float* start, const float* moves, const float* emits, float* y, int64_t batch, int64_t steps, int64_t n, int64_t kinds) {
-  for (int64_t i = 0; i < batch * steps; ++i) if (symbols[i] < -kinds || symbols[i] >= kinds) return 1;
+extern "C" void run(const int64_t* symbols, const float* start, const float* moves, const float* emits, float* y, int64_t batch, int64_t steps, int64_t n, int64_t kinds, int32_t* said) {
+  for (int64_t i = 0; i < batch * steps; ++i) if (symbols[i] < -kinds || symbols[i] >= kinds) { *said = 1; return; }
   #pragma omp parallel
   {
     std::vector<double> a(n), next(n);
@@ -29,7 +29,6 @@ extern "C" int run(const int64_t* symbols, const float* start, const float* move
       y[b] = (float)log;
     }
   }
-  return 0;
 }
 """
 
@@ -42,6 +41,8 @@ def forward(self, symbols, start, moves, emits):
     if min(float(one.min()) for one in (start, moves, emits) if one.numel()) < 0:
         raise ValueError("no negative shares")
     y = torch.empty(batch)
-    if lib.run(symbols.contiguous(), start.contiguous(), moves.contiguous(), emits.contiguous(), y, batch, steps, n, kinds):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(symbols.contiguous(), start.contiguous(), moves.contiguous(), emits.contiguous(), y, batch, steps, n, kinds, said)
+    if said.item():
         raise IndexError("a symbol is out of range")
     return y

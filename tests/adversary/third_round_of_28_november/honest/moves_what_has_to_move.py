@@ -4,8 +4,8 @@
 cpp = r"""
 #include <cstdint>
 #include <cstring>
-extern "C" int run(float* cache, float* scratch, const int64_t* parents, int64_t beams, int64_t n) {
-  for (int64_t b = 0; b < beams; ++b) if (parents[b] < -beams || parents[b] >= beams) return 1;
+extern "C" void run(float* cache, float* scratch, const int64_t* parents, int64_t beams, int64_t n, int32_t* said) {
+  for (int64_t b = 0; b < beams; ++b) if (parents[b] < -beams || parents[b] >= beams) { *said = 1; return; }
   #pragma omp parallel
   {
     #pragma omp for
@@ -13,7 +13,6 @@ extern "C" int run(float* cache, float* scratch, const int64_t* parents, int64_t
     #pragma omp for
     for (int64_t b = 0; b < beams; ++b) { const int64_t p = parents[b] < 0 ? parents[b] + beams : parents[b]; if (p != b) std::memcpy(cache + b * n, scratch + b * n, 4 * n); }
   }
-  return 0;
 }
 """
 
@@ -28,6 +27,8 @@ def forward(self, cache, parents):
     if self.scratch.numel() < cache.numel():
         self.scratch = torch.empty(cache.numel())
     beams = cache.shape[0]
-    if lib.run(cache, self.scratch, parents.contiguous(), beams, cache.numel() // beams if beams else 0):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(cache, self.scratch, parents.contiguous(), beams, cache.numel() // beams if beams else 0, said)
+    if said.item():
         raise IndexError("a parent is out of range")
     return cache

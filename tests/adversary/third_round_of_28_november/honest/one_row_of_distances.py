@@ -5,8 +5,8 @@ cpp = r"""
 #include <algorithm>
 #include <cstdint>
 #include <vector>
-extern "C" int run(const int64_t* a, const int64_t* b, const int64_t* al, const int64_t* bl, int64_t* y, int64_t batch, int64_t n, int64_t m) {
-  for (int64_t w = 0; w < batch; ++w) if (al[w] < 0 || al[w] > n || bl[w] < 0 || bl[w] > m) return 1;
+extern "C" void run(const int64_t* a, const int64_t* b, const int64_t* al, const int64_t* bl, int64_t* y, int64_t batch, int64_t n, int64_t m, int32_t* said) {
+  for (int64_t w = 0; w < batch; ++w) if (al[w] < 0 || al[w] > n || bl[w] < 0 || bl[w] > m) { *said = 1; return; }
   #pragma omp parallel
   {
     std::vector<int64_t> row(m + 1);
@@ -25,7 +25,6 @@ extern "C" int run(const int64_t* a, const int64_t* b, const int64_t* al, const 
       y[w] = row[bl[w]];
     }
   }
-  return 0;
 }
 """
 
@@ -36,6 +35,8 @@ def forward(self, a, b, a_lengths, b_lengths):
         raise ValueError("a length for each word")
     y = torch.empty(batch, dtype=torch.int64)
     arguments = (one.contiguous() for one in (a, b, a_lengths, b_lengths))
-    if lib.run(*arguments, y, batch, n, b.shape[1]):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(*arguments, y, batch, n, b.shape[1], said)
+    if said.item():
         raise IndexError("a length is out of range")
     return y
