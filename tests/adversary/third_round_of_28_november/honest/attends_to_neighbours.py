@@ -14,6 +14,7 @@ extern "C" void run(const float* x, const float* own, const float* other, const 
     for (int64_t j = 0; j < d; ++j) out[j] = 0;
     for (int64_t e = starts[r]; e < starts[r + 1]; ++e) {
       const float sum = own[r] + other[columns[e]], score = sum > 0 ? sum : 0.2f * sum; const float* from = x + columns[e] * d;
+      if (score == -INFINITY) continue;
       if (score > top) {
         const float less = std::exp(top - score); total *= less; top = score;
         for (int64_t j = 0; j < d; ++j) out[j] *= less;

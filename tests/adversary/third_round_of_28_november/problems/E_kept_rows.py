@@ -9,7 +9,9 @@ class Model(torch.nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(4096, 64), torch.rand(4096) < 0.3]
+    mask = torch.zeros(4096, dtype=torch.bool)
+    mask[torch.randperm(4096)[:1200]] = True
+    return [torch.randn(4096, 64), mask]
 
 
 def get_init_inputs():
