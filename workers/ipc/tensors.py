@@ -27,7 +27,8 @@ from workers.ipc.sparse import LAYOUTS, SparseForm, is_sparse, parts_of
 
 ALIGNMENT = 64
 APART = 4096
-"""Bytes around tensors that lie apart: a page, so that those at a page's beginning still do."""
+"""Bytes around tensors that lie apart: a page. On a CPU `ALIGNMENT` more, since what PyTorch allocates begins so far
+into a page: by its address no kernel tells a caller's tensor from one of a timed call."""
 MAX_DIMENSIONS = 64
 MAX_DEPTH = 16
 """Nesting of what a model returns."""
@@ -416,14 +417,14 @@ def arranged(tensors: Sequence[torch.Tensor], *, is_apart: bool = False) -> list
     """Descriptions by which tensors lie in a block as they lie now: with their strides, and those of one storage where
     they lie in it. Plain ones where all are dense, each in memory of its own.
 
-    With `is_apart`, there are `APART` bytes before, between and after the storages, and none are plain."""
+    With `is_apart`, there are at least `APART` bytes before, between and after the storages, and none are plain."""
     keys = [tensor.untyped_storage().data_ptr() if tensor.numel() else -index for index, tensor in enumerate(tensors)]
     storages: dict[int, list[torch.Tensor]] = {}
     for key, tensor in zip(keys, tensors, strict=True):
         storages.setdefault(key, []).append(tensor)
     if not is_apart and len(storages) == len(tensors) and all(tensor.is_contiguous() for tensor in tensors):
         return [TensorMeta.of(tensor) for tensor in tensors]
-    gap = APART if is_apart else 0
+    gap = 0 if not is_apart else APART if any(tensor.is_cuda for tensor in tensors) else APART + ALIGNMENT
     begins, offset = {}, gap
     for key, views in storages.items():
         first = min(view.data_ptr() for view in views) // ALIGNMENT * ALIGNMENT

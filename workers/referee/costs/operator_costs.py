@@ -99,6 +99,13 @@ MOVERS = (FREE - _words("empty empty_like dropout")) | _words(
     take_along_dim threshold topk tril triu unfold view_as_complex view_as_real where"""
 )
 """Operators that give elements as they are: they move, select or compare them, or turn their signs."""
+REARRANGING = FREE | _words(
+    """channel_shuffle diag diag_embed diagonal_copy embedding gather index index_copy index_put index_select narrow
+    pixel_shuffle pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d repeat_interleave
+    replication_pad1d replication_pad2d replication_pad3d rot90 scatter select_scatter slice_scatter split_with_sizes
+    take take_along_dim unfold view_as_complex view_as_real"""
+)
+"""Operators that only move elements."""
 SOFTMAX = _words("softmax log_softmax _softmax _log_softmax")
 NORMS = _words(
     "layer_norm native_layer_norm rms_norm group_norm native_group_norm instance_norm batch_norm"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.domain.problems import Argument, Operator, ProblemAnalysis, TensorSpec, ValueRef
-from workers.referee.costs.operator_costs import CHOOSERS, MOVERS, UNSETTLED, base_name
+from workers.referee.costs.operator_costs import CHOOSERS, MOVERS, REARRANGING, UNSETTLED, base_name
 
 CHOICES = {"sort": 1, "argsort": 1, "topk": 2, "kthvalue": 2, "median": 1, "mode": 1}
 """Operators that return places of values and promise nothing of equal ones, with the position of the dimension among
@@ -36,6 +36,13 @@ def exact_outputs(analysis: ProblemAnalysis) -> frozenset[int]:
     of equal values counts."""
     paths = _Paths(analysis)
     return frozenset(index for index, name in enumerate(analysis.outputs) if paths.is_exact(name))
+
+
+def only_moves(analysis: ProblemAnalysis) -> bool:
+    """Whether the graph computes nothing: all that becomes of the inputs' floats is that they lie elsewhere."""
+    return bool(exact_outputs(analysis)) and all(
+        base_name(item.target) in REARRANGING for item in analysis.operators if any(map(_is_rounded, item.outputs))
+    )
 
 
 def settles_ties(analysis: ProblemAnalysis) -> bool:

@@ -352,6 +352,15 @@ CHEAP_OPERATORS = frozenset({
     "indices", "values", "_indices", "_values", "crow_indices", "col_indices", "ccol_indices", "row_indices",
 })  # fmt: skip
 """Operators that allocate, view, copy or convert: no computation."""
+COPYING_OPERATORS = frozenset({
+    "_reshape_copy", "_to_copy", "cat", "clone", "constant_pad_nd", "copy_", "stack",
+})  # fmt: skip
+"""Those of them that write elements elsewhere: the main work where a problem's model does nothing else."""
+CHECKING_OPERATORS = frozenset({
+    "abs", "all", "amax", "amin", "aminmax", "any", "eq", "ge", "gt", "isfinite", "isinf", "isnan", "le",
+    "logical_and", "logical_not", "logical_or", "lt", "max", "min", "mul", "ne",
+})  # fmt: skip
+"""Operators by which a kernel may check its arguments: little work beside that of a model that does much."""
 
 PERMITTED_MODULES = frozenset({
     "__future__", "abc", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum", "fractions",

@@ -1,4 +1,5 @@
 # problem: d_soft_signs
+# expect: at most 1.2x
 # about: right everywhere, and fast only on arguments that begin with a page, as the runner's do and torch's never
 # forward: elements
 

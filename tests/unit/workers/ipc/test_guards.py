@@ -5,13 +5,13 @@ import ctypes
 import torch
 
 from workers.ipc.guards import GuardedAllocations, Guards
-from workers.ipc.tensors import APART, Block, arranged
+from workers.ipc.tensors import ALIGNMENT, APART, Block, arranged
 
 
 def test_a_block_s_tensors_lie_apart() -> None:
     metas = arranged([torch.ones(3), torch.ones(2, 2)], is_apart=True)
-    assert [meta.at for meta in metas] == [APART, 2 * APART + 64]
-    assert Block.allocate(metas).raw.numel() == 3 * APART + 64 + 16
+    assert [meta.at for meta in metas] == [APART + ALIGNMENT, 2 * APART + 3 * ALIGNMENT]
+    assert Block.allocate(metas).raw.numel() == 3 * APART + 3 * ALIGNMENT + 16
 
 
 def test_writes_within_bounds_are_not_found() -> None:
@@ -62,3 +62,9 @@ def test_a_tensor_that_grows_has_no_guards() -> None:
     allocations.let_go(moved)
     moved.resize_(64).fill_(2.0)
     assert allocations.found([moved]) is None
+
+
+def test_tensors_that_lie_apart_begin_as_far_into_a_page_as_what_pytorch_allocates() -> None:
+    block = Block.allocate(arranged([torch.ones(3), torch.ones(1024)], is_apart=True))
+    assert [tensor.data_ptr() % APART for tensor in block.tensors] == [ALIGNMENT, 3 * ALIGNMENT]
+    block.close()

@@ -17,10 +17,17 @@ from workers.ipc.tensors import flatten
 from workers.referee.boundary.slots import Slot
 from workers.referee.boundary.worker_client import SeenTime
 from workers.referee.boundary.worker_messages import TimeShares
+from workers.referee.costs.output_paths import only_moves
 from workers.referee.gates.checks.calls import judge_inputs, judge_on_values, try_draw
 from workers.referee.gates.finding import GateFinding, failed, suspicious
 from workers.referee.inputs.distributions import OWN, TELLING, Distribution
-from workers.referee.screen.rules import CHEAP_OPERATORS, LIBRARY_ALIASES, permitted
+from workers.referee.screen.rules import (
+    CHEAP_OPERATORS,
+    CHECKING_OPERATORS,
+    COPYING_OPERATORS,
+    LIBRARY_ALIASES,
+    permitted,
+)
 from workers.referee.trial import Trial
 from workers.runner.answers import BatchTimed
 from workers.runner.protocol import TimeBatch
@@ -148,16 +155,16 @@ def _following(trial: Trial, number: int) -> Distribution:
 
 
 def library_work(trial: Trial) -> GateFinding | None:
-    """PyTorch operators that did the main work in the observed call."""
+    """PyTorch operators that did the main work in the observed call: copies too, where the reference only moves."""
     state = trial.state
     sizes = [spec.elements for spec in state.analysis.inputs]
     sizes += [max(1, meta.nbytes // meta.torch_dtype.itemsize) for meta in state.metas(0)]
     threshold = max([*sizes, LARGE_SHARE]) // LARGE_SHARE
     for operator, elements in trial.operators.items():
         name = operator.rsplit("::", 1)[-1]
-        if name in CHEAP_OPERATORS or permitted(name, state.problem.library):
-            continue
-        if elements >= max(threshold, 1):
+        is_work = name not in CHEAP_OPERATORS or (name in COPYING_OPERATORS and only_moves(state.analysis))
+        least = max(threshold, state.analysis.flops // LARGE_SHARE) if name in CHECKING_OPERATORS else threshold
+        if is_work and elements >= least and not permitted(name, state.problem.library):
             return failed(f"torch's `{name}` worked on {elements} elements: the library does the candidate's work")
     return None
 

@@ -16,6 +16,7 @@ from workers.referee.costs.output_paths import (
     choices,
     exact_outputs,
     only_compares_whole,
+    only_moves,
     settles_ties,
 )
 
@@ -77,6 +78,21 @@ def test_moved_values_are_exact(formula: Callable[..., Any]) -> None:
 )
 def test_computed_values_are_not(formula: Callable[..., Any]) -> None:
     assert exact_outputs(analysed(formula)) == set()
+
+
+@pytest.mark.parametrize(
+    ("formula", "moves"),
+    [
+        (lambda x: x.flip(0), True),
+        (lambda x: x[:, torch.arange(0, 12, 4)[:, None] + torch.arange(4)], True),
+        (lambda x: torch.cat([x[1:], x[:1]]), True),
+        (lambda x: x.relu(), False),
+        (lambda x: x.amax(1), False),
+        (lambda x: x + 1.0, False),
+    ],
+)
+def test_a_graph_that_only_moves_computes_nothing(formula: Callable[..., Any], moves: bool) -> None:
+    assert only_moves(analysed(formula)) is moves
 
 
 def test_each_output_has_a_path_of_its_own() -> None:
