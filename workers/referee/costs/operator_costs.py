@@ -96,9 +96,9 @@ MOVERS = (FREE - _words("empty empty_like dropout")) | _words(
     median min minimum mode msort narrow ne neg new_full new_ones new_zeros one_hot pixel_shuffle pixel_unshuffle
     reflection_pad1d reflection_pad2d reflection_pad3d relu relu6 repeat_interleave replication_pad1d
     replication_pad2d replication_pad3d rot90 scatter select_scatter slice_scatter sort split_with_sizes take
-    take_along_dim threshold topk tril triu unfold view_as_complex view_as_real where"""
+    frexp sign signbit take_along_dim threshold topk tril triu unfold view_as_complex view_as_real where"""
 )
-"""Operators that give elements as they are: they move, select or compare them, or turn their signs."""
+"""Operators that give elements as they are: they move, select or compare them, turn their signs, or take them apart."""
 SOFTMAX = _words("softmax log_softmax _softmax _log_softmax")
 NORMS = _words(
     "layer_norm native_layer_norm rms_norm group_norm native_group_norm instance_norm batch_norm"
