@@ -53,6 +53,7 @@ from workers.referee.costs.operator_costs import (
     CONVERTING,
     EXPONENTIALS,
     INDEXING,
+    INDEXING_BY_FLOATS,
     KINKED,
     LARGEST,
     PERIODIC,
@@ -382,11 +383,18 @@ class ReferenceState:
         known = self._exact | {index for index, choice in self._choices.items() if choice.source is not None}
         if len(known) == len(self.analysis.outputs) and not chooses_computed(self.analysis):
             found += [ADJACENT, SUBNORMAL] if self._is_all_exact else [ADJACENT]
-        if not (self.names & SCANS or any(is_product(item.target) for item in self.analysis.operators)):
-            later = range(1, sum(map(is_continuous, tensors)))  # parts of an infinity, as above, are no numbers
+        is_mixing = self.names & SCANS or any(is_product(item.target) for item in self.analysis.operators)
+        if not (is_mixing or self._converts or self.names & INDEXING_BY_FLOATS):
+            later = range(1, sum(map(is_continuous, tensors)))
             tried = random.SystemRandom().sample(later, min(MOST_LATER, len(later)))
             found += [one for one in map(not_finite_in, tried) if self.scales(0, one) is not None][:FEW_LATER]
         return found if is_small else random.SystemRandom().sample(found, min(1, len(found)))
+
+    @property
+    def _converts(self) -> bool:
+        """Whether floats may become whole numbers: of NaN, any."""
+        whole = any(spec.dtype in WHOLE_NAMES for item in self.analysis.operators for spec in item.outputs)
+        return whole and bool(self.names & CONVERTING)
 
     @property
     def _is_all_exact(self) -> bool:
@@ -398,9 +406,8 @@ class ReferenceState:
         large inputs one of them."""
         if self.problem.is_step or not self.names or chooses_computed(self.analysis):
             return []
-        converts = any(spec.dtype in WHOLE_NAMES for item in self.analysis.operators for spec in item.outputs)
         found = list[Distribution]()
-        if self.knows_ties and not (converts and self.names & CONVERTING):  # any number may become of NaN
+        if self.knows_ties and not self._converts:
             found += [one for one in (DEGENERATE, PADDED) if self.scales(0, one) is not None][:1]
         has_softmax = self.names & SOFTMAXES or ("exp" in self.names and self.names & LARGEST)
         if has_softmax and not self.chooses and not any(is_product(item.target) for item in self.analysis.operators):

@@ -68,6 +68,8 @@ INDEXING = _words(
     scatter_reduce take take_along_dim"""
 )
 """Operators that take indices."""
+INDEXING_BY_FLOATS = _words("grid_sampler grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback")
+"""Operators whose places are floats: there may be none for NaN."""
 KINKED = CHOOSERS | _words(
     """abs amax amin clamp clamp_max clamp_min elu fmax fmin hardshrink hardsigmoid hardswish hardtanh huber_loss
     hinge_embedding_loss l1_loss leaky_relu margin_ranking_loss max_pool1d max_pool2d max_pool3d maximum minimum prelu

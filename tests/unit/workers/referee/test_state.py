@@ -108,6 +108,7 @@ def test_who_flushes_subnormal_numbers_is_right_where_nothing_is_computed(exact:
         ({"mul"}, set(), {}, ["(in tensor 2 alone)"]),
         ({"mm"}, set(), {}, []),
         ({"cumsum"}, set(), {}, []),
+        ({"grid_sampler"}, set(), {}, []),
         ({"gt", "where"}, {0}, {"is_step": True}, []),
         ({"gt", "where"}, {0}, {"tolerances": {"float32": SimpleNamespace(looser=True)}}, []),
         (set(), set(), {}, []),
@@ -124,6 +125,7 @@ def test_which_floats_are_hardly_different_or_not_finite(
         scales=lambda _number, _distribution: (),
         _exact=frozenset(exact),
         _is_all_exact=bool(exact),
+        _converts=False,
         _choices={},
     )
     found = ReferenceState._telling_apart(state, [torch.randn(8, 16), torch.randn(8, 16)], is_small=True)
