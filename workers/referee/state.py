@@ -53,10 +53,12 @@ from workers.referee.costs.operator_costs import (
     CONVERTING,
     EXPONENTIALS,
     INDEXING,
+    INDEXING_BY_FLOATS,
     KINKED,
     LARGEST,
     PERIODIC,
     PLACES,
+    SCANS,
     SEES_NAN,
     SOFTMAXES,
     SUMMING,
@@ -79,6 +81,7 @@ from workers.referee.costs.output_paths import (
 from workers.referee.errors import Refused
 from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import (
+    ADJACENT,
     ALL_MAGNITUDES,
     ANY_WHOLE,
     BIG,
@@ -96,10 +99,12 @@ from workers.referee.inputs.distributions import (
     NAN_AMONG_NAN,
     NOT_FINITE,
     ORDERED,
+    OTHER_NAN,
     OTHERS,
     OWN,
     PADDED,
     ROUNDING,
+    SUBNORMAL,
     TAILS,
     TELLING,
     UNEVEN,
@@ -109,8 +114,10 @@ from workers.referee.inputs.distributions import (
     Distribution,
     changes,
     drawn,
+    flushed,
     is_one_several,
     loose,
+    not_finite_in,
     nudged,
     rebuilt,
     with_numbers,
@@ -121,7 +128,7 @@ from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
 from workers.referee.inputs.transforms import FARTHEST, tiny
 from workers.referee.inputs.unvarying import unvarying
-from workers.referee.inputs.value_kinds import hold_any_whole, is_code, is_constant, is_whole
+from workers.referee.inputs.value_kinds import hold_any_whole, holds_nan, is_code, is_constant, is_continuous, is_whole
 from workers.runner.step import GraphUse
 
 SEED_BITS = 31
@@ -149,6 +156,8 @@ COMPARED_DRAWS = 3
 MOST_MOVED = 1 / 8
 """Share of a tensor's elements that may be moved back into the range that the problem promises: a tensor that is mostly
 one value shows little, and what is left of its variance is rounding."""
+MOST_LATER, FEW_LATER = 4, 2
+"""Tensors beside the first of which is looked whether they alone may hold what is not finite; and those that do."""
 FEW = 3
 """Distributions tried, besides the telling ones, where inputs are larger."""
 ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
@@ -344,15 +353,17 @@ class ReferenceState:
         bounds, _ = named_numbers(self.analysis.operators)
         named = [with_numbers(bounds)] if bounds and self.knows_ties else []
         further = [UNEVEN] if len(free) < len(tensors) else []
-        further += [NOT_FINITE, NAN_AMONG_NAN] if self.names & SEES_NAN else []
+        of_nan = [OTHER_NAN] if any(holds_nan(widened(one)) for one in tensors) else []
+        further += [NOT_FINITE, NAN_AMONG_NAN] if self.names & SEES_NAN else of_nan
         further += self._degenerate(tensors) if number == 0 else []
         further += [ORDERED] if self.names & COMPARING and not self.names & SUMMING else []
         huge = [HUGE, HUGEST] if number == 0 and not far and self._may_be_huge() else []
         overflows = self.names & WIDE_INSIDE or any(map(counts_floats, self.analysis.operators))
         huge = [d for d in huge if d is HUGE or not overflows]
-        if huge and len(self._exact) == len(self.analysis.outputs):
+        if huge and self._is_all_exact:
             huge = [ALL_MAGNITUDES]
         further += self._further_floats(number, others)
+        further += self._telling_apart(tensors, is_small=size <= SMALL_BYTES) if number == 0 else []
         return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *huge, *layouts]
 
     def _further_floats(self, number: int, others: Sequence[Distribution]) -> list[Distribution]:
@@ -362,14 +373,41 @@ class ReferenceState:
         has_domain = number == 0 and self.knows_ties and WIDE in others and self.scales(number, WIDE) is None
         return [*found, ENDS] if has_domain else found
 
+    def _telling_apart(self, tensors: Sequence[torch.Tensor], *, is_small: bool) -> list[Distribution]:
+        """Floats that are hardly different, and what is not finite in another tensor than the first; of large inputs
+        one of them."""
+        is_looser = any(tolerance.looser for tolerance in self.problem.tolerances.values())
+        if self.problem.is_step or not self.names or is_looser or any(map(is_eight_bit, tensors)):
+            return []
+        found = list[Distribution]()
+        known = self._exact | {index for index, choice in self._choices.items() if choice.source is not None}
+        if len(known) == len(self.analysis.outputs) and not chooses_computed(self.analysis):
+            found += [ADJACENT, SUBNORMAL] if self._is_all_exact else [ADJACENT]
+        is_mixing = self.names & SCANS or any(is_product(item.target) for item in self.analysis.operators)
+        if not (is_mixing or self._converts or self.names & INDEXING_BY_FLOATS):
+            later = range(1, sum(map(is_continuous, tensors)))
+            tried = random.SystemRandom().sample(later, min(MOST_LATER, len(later)))
+            found += [one for one in map(not_finite_in, tried) if self.scales(0, one) is not None][:FEW_LATER]
+        return found if is_small else random.SystemRandom().sample(found, min(1, len(found)))
+
+    @property
+    def _converts(self) -> bool:
+        """Whether floats may become whole numbers: of NaN, any."""
+        whole = any(spec.dtype in WHOLE_NAMES for item in self.analysis.operators for spec in item.outputs)
+        return whole and bool(self.names & CONVERTING)
+
+    @property
+    def _is_all_exact(self) -> bool:
+        """Whether no rounding has a share in any output."""
+        return bool(self.names) and len(self._exact) == len(self.analysis.outputs)
+
     def _degenerate(self, tensors: Sequence[torch.Tensor]) -> list[Distribution]:
         """Rows with nothing in them, masked scores and minute values, where these mean something to the reference; of
         large inputs one of them."""
         if self.problem.is_step or not self.names or chooses_computed(self.analysis):
             return []
-        converts = any(spec.dtype in WHOLE_NAMES for item in self.analysis.operators for spec in item.outputs)
         found = list[Distribution]()
-        if self.knows_ties and not (converts and self.names & CONVERTING):  # any number may become of NaN
+        if self.knows_ties and not self._converts:
             found += [one for one in (DEGENERATE, PADDED) if self.scales(0, one) is not None][:1]
         has_softmax = self.names & SOFTMAXES or ("exp" in self.names and self.names & LARGEST)
         if has_softmax and not self.chooses and not any(is_product(item.target) for item in self.analysis.operators):
@@ -666,7 +704,9 @@ class ReferenceState:
     def _may_jump(self, distribution: Distribution, *, is_rounded: bool) -> bool:
         """Whether a rounding may change results by more than a little; not of huge numbers that are only converted."""
         is_converted = distribution is HUGE and self.analysis.family == "pointwise"  # no value is chosen by chance
-        return distribution.transform is not None and (is_rounded or not is_converted)
+        if distribution.transform is None or distribution is ADJACENT:  # which nothing is computed of
+            return False
+        return is_rounded or not is_converted
 
     def _with_changes(
         self,
@@ -754,7 +794,10 @@ class ReferenceState:
 
     def otherwise_rounded(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
         """What the reference makes of them in float64, in the outputs' dtypes; and, where it chooses among values that
-        it computes, of arguments that are rounded once more. Empty where it cannot be run so."""
+        it computes, of arguments that are rounded once more. Empty where it cannot be run so. Of what it only moves and
+        compares no float64 makes another result: there, of arguments whose subnormal numbers are zero."""
+        if self._is_all_exact and not is_same(zeros := flushed(arguments), arguments):
+            return [self.expected(zeros).tensors]
         if telling_part(arguments, outputs) is not None:
             return []  # too large for a run in float64
         exact = self.problem.run_double(arguments)

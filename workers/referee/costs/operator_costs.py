@@ -68,6 +68,8 @@ INDEXING = _words(
     scatter_reduce take take_along_dim"""
 )
 """Operators that take indices."""
+INDEXING_BY_FLOATS = _words("grid_sampler grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback")
+"""Operators whose places are floats: there may be none for NaN."""
 KINKED = CHOOSERS | _words(
     """abs amax amin clamp clamp_max clamp_min elu fmax fmin hardshrink hardsigmoid hardswish hardtanh huber_loss
     hinge_embedding_loss l1_loss leaky_relu margin_ranking_loss max_pool1d max_pool2d max_pool3d maximum minimum prelu
@@ -96,9 +98,9 @@ MOVERS = (FREE - _words("empty empty_like dropout")) | _words(
     median min minimum mode msort narrow ne neg new_full new_ones new_zeros one_hot pixel_shuffle pixel_unshuffle
     reflection_pad1d reflection_pad2d reflection_pad3d relu relu6 repeat_interleave replication_pad1d
     replication_pad2d replication_pad3d rot90 scatter select_scatter slice_scatter sort split_with_sizes take
-    take_along_dim threshold topk tril triu unfold view_as_complex view_as_real where"""
+    frexp sign signbit take_along_dim threshold topk tril triu unfold view_as_complex view_as_real where"""
 )
-"""Operators that give elements as they are: they move, select or compare them, or turn their signs."""
+"""Operators that give elements as they are: they move, select or compare them, turn their signs, or take them apart."""
 REARRANGING = FREE | _words(
     """channel_shuffle diag diag_embed diagonal_copy embedding gather index index_copy index_put index_select narrow
     pixel_shuffle pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d repeat_interleave

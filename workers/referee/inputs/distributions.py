@@ -16,6 +16,7 @@ from workers.referee.inputs.index_structure import IndexStructure, index_structu
 from workers.referee.inputs.transforms import (
     LARGE,
     Transform,
+    adjacent,
     all_magnitudes,
     any_code,
     anywhere,
@@ -36,7 +37,9 @@ from workers.referee.inputs.transforms import (
     mixed,
     multiples,
     not_finite,
+    of_other_bits,
     offset,
+    often_not_finite,
     one_value,
     ordered,
     other_ones,
@@ -48,6 +51,7 @@ from workers.referee.inputs.transforms import (
     row_of_nan,
     spike,
     spikes,
+    subnormal,
     ties,
     tiny,
     to_its_ends,
@@ -80,8 +84,8 @@ class Distribution:
     name: str
     transform: Transform | None
     """Applied to every continuous floating-point tensor; None leaves the draw as the problem made it."""
-    first_only: bool = False
-    """Whether only the first of these tensors is changed."""
+    only: int | None = None
+    """The one of these tensors that is changed, by its number; None for all of them."""
     finite: bool = True
     """Whether outputs are finite; where not, leading slices that the reference leaves finite are judged."""
     by_element: bool = False
@@ -151,7 +155,7 @@ OTHERS = (
     Distribution(name="tiny", transform=tiny),
     Distribution(name="tied", transform=ties, has_ties=True),
     Distribution(name="spiked", transform=spikes, harsh=True),
-    Distribution(name="partly not finite", transform=not_finite, first_only=True, finite=False),
+    Distribution(name="partly not finite", transform=not_finite, only=0, finite=False),
 )
 WHOLE = (
     Distribution(name="larger whole", transform=as_it_is, whole=beyond),
@@ -184,6 +188,8 @@ NAN_AMONG_NAN = Distribution(
     name="not finite in a row", transform=as_it_is, with_nan=row_of_nan, by_element=True, about_nan=True
 )
 """The same of tensors that hold NaN anyway."""
+OTHER_NAN = Distribution(name="NaN of other bits among", transform=as_it_is, with_nan=of_other_bits, about_nan=True)
+"""Of those where the reference has no such operator."""
 DEGENERATE = Distribution(
     name="degenerate", transform=degenerate, harsh=True, has_ties=True, by_element=True, steady=True
 )
@@ -195,7 +201,7 @@ MINUTE = (
 )
 """Tried where the reference itself is exact there, and passes through no number that is large compared with them."""
 MASKED = Distribution(
-    name="minus infinity in", transform=minus_infinity, first_only=True, finite=False, by_element=True, has_ties=True
+    name="minus infinity in", transform=minus_infinity, only=0, finite=False, by_element=True, has_ties=True
 )
 """Tried where the reference takes exponentials of differences from the largest of a row: masked scores are so."""
 FEW_FLOATS = Distribution(name="general (for a few kinds)", transform=as_it_is, few=general)
@@ -212,6 +218,10 @@ ANY_WHOLE = (
 """Tried where the reference only compares, moves or selects whole numbers."""
 ALL_MAGNITUDES = Distribution(name="floats of all magnitudes as", transform=all_magnitudes, harsh=True, steady=True)
 """Tried in the place of huge values where the reference only compares, moves or selects floats."""
+ADJACENT = Distribution(name="neighbouring floats as", transform=adjacent)
+SUBNORMAL = Distribution(name="subnormal floats among", transform=subnormal)
+"""Tried where the reference only compares, moves or selects floats: no rounding hides what a kernel takes for equal, or
+for zero. Whoever flushes numbers to zero is as right; see `flushed`."""
 ENDS = Distribution(name="ends of the range among", transform=to_its_ends, has_ties=True)
 """Tried where the reference takes no wide values: it has a domain."""
 WHOLE_TURNS = Distribution(name="whole and wide", transform=whole_and_wide, steady=True)
@@ -227,6 +237,12 @@ DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG, FAR)
 def with_numbers(numbers: Sequence[float]) -> Distribution:
     """The problem's own values with these numbers among them."""
     return Distribution(name="named", transform=lambda tensor: planted(tensor, numbers), has_ties=True)
+
+
+def not_finite_in(number: int) -> Distribution:
+    """NaN and infinities in one of the continuous tensors, which has this number."""
+    name = f"partly not finite (in tensor {number + 1} alone)"
+    return Distribution(name=name, transform=often_not_finite, only=number, finite=False)
 
 
 def with_mark(number: int) -> Distribution:
@@ -249,7 +265,8 @@ def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
     tensors = [widened(tensor) for tensor in given]
     changed = list(tensors)
     places = [index for index, tensor in enumerate(tensors) if is_continuous(tensor)]
-    for index in places[:1] if distribution.first_only else places:
+    only = slice(None) if distribution.only is None else slice(distribution.only, distribution.only + 1)
+    for index in places[only]:
         changed[index] = structured(tensors[index], _changed(tensors[index], distribution.transform))
     structure = index_structure(tensors)
     special = _special(distribution)
@@ -365,6 +382,17 @@ def without_ties(arguments: list[Any], *, later_is_larger: bool) -> list[Any]:
         return torch.where(torch.isfinite(exact), moved, exact)
 
     return list(mapped(arguments, apart))
+
+
+def flushed(arguments: list[Any]) -> list[Any]:
+    """Arguments whose floats below the smallest normal one are zeros of their sign."""
+
+    def flush(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_floating_point() or tensor.element_size() == 1:
+            return tensor
+        return torch.where(tensor.abs() < torch.finfo(tensor.dtype).tiny, tensor * 0, tensor)
+
+    return list(mapped(arguments, flush))
 
 
 def rebuilt(value: Any, tensors: Sequence[torch.Tensor]) -> Any:

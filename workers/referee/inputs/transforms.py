@@ -28,6 +28,9 @@ ODD = 0x1E3779B97F4A7C15
 MOST_ORDERED = 1 << 19
 """Elements of the rows that are put in order, where a row has no more."""
 DISPLACED = 300.0
+BITS = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32, torch.float64: torch.int64}
+"""Whole numbers as long as floats, by which their bits are read."""
+NAN_KINDS = 3
 PLANTED = 1 / 8
 """Of elements in whose place a named number is put."""
 Transform = Callable[[torch.Tensor], torch.Tensor]
@@ -138,16 +141,41 @@ def ordered(tensor: torch.Tensor) -> torch.Tensor:
     return rows.view(tensor.shape)
 
 
-def not_finite(tensor: torch.Tensor) -> torch.Tensor:
-    """A NaN in one slice of the leading dimension, an infinity in another."""
+def not_finite(tensor: torch.Tensor, pairs: int = 1) -> torch.Tensor:
+    """In each of some pairs of slices of the leading dimension up to three NaN, of all kinds of bits, in the one, and
+    an infinity in the other."""
     if tensor.dim() == 0 or tensor.shape[0] < LEAST_SLICES:
         return tensor
     slices = tensor.reshape(tensor.shape[0], -1).clone()
     endless = math.inf if random.random() < 0.5 else -math.inf  # noqa: S311 - seeded with the draw
-    chosen = torch.randperm(slices.shape[0])[:2].tolist()
-    for index, value in zip(chosen, (math.nan, endless), strict=True):
-        slices[index, int(torch.randint(0, slices.shape[1], ()))] = value
-    return slices.view(tensor.shape)
+    chosen = torch.randperm(slices.shape[0])[: 2 * pairs].to(tensor.device)
+    places = torch.randint(0, slices.shape[1], (chosen.numel(), NAN_KINDS), device=tensor.device)
+    slices[chosen[::2, None], places[::2]] = math.nan
+    slices[chosen[1::2], places[1::2, 0]] = endless
+    return of_other_bits(slices.view(tensor.shape))
+
+
+def often_not_finite(tensor: torch.Tensor) -> torch.Tensor:
+    """The same in a quarter of the slices: which of them a result takes is the reference's choice."""
+    return not_finite(tensor, max(1, tensor.shape[0] // 8) if tensor.dim() else 1)
+
+
+def of_other_bits(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor whose NaN have the bits that processors give them, each as often: PyTorch's; with the sign that x86
+    makes of 0/0; nothing but ones, as a GPU does."""
+    is_nan = torch.isnan(tensor)
+    if tensor.dtype not in BITS or not bool(is_nan.any()):
+        return tensor
+    whole = BITS[tensor.dtype]
+    ends = torch.iinfo(whole)
+    usual = int(torch.tensor(math.nan, dtype=tensor.dtype).view(whole))
+    kinds = torch.tensor([usual, usual + ends.min, ends.max], dtype=whole, device=tensor.device)
+    which = torch.arange(int(is_nan.sum()), device=tensor.device) + torch.randint(
+        0, NAN_KINDS, (), device=tensor.device
+    )
+    changed = tensor.contiguous().view(whole).clone()
+    changed[is_nan] = kinds[which % NAN_KINDS]
+    return changed.view(tensor.dtype)
 
 
 def as_it_is(tensor: torch.Tensor) -> torch.Tensor:
@@ -302,6 +330,32 @@ def all_magnitudes(tensor: torch.Tensor) -> torch.Tensor:
     return torch.ldexp(fraction, exponent).to(tensor.dtype)
 
 
+def adjacent(tensor: torch.Tensor) -> torch.Tensor:
+    """The numbers from one on that are next to each other in the dtype, in the order that each row has: what was equal
+    in a row stays so, and nothing else is equal. Where there are not as many, the tensor as it is."""
+    whole = BITS.get(tensor.dtype)
+    if whole is None:
+        return tensor
+    first, end = (int(torch.tensor(one, dtype=tensor.dtype).view(whole)) for one in (1.0, math.inf))
+    rows = rows_of(tensor)
+    if rows.numel() > end - first:
+        return tensor
+    ordered, places = rows.sort(dim=-1)
+    rank = torch.zeros_like(places)
+    rank[:, 1:] = (ordered[:, 1:] != ordered[:, :-1]).cumsum(dim=1)
+    rank += torch.randperm(rows.shape[0]).to(tensor.device).unsqueeze(1) * rows.shape[1] + first
+    return torch.empty_like(rank).scatter_(1, places, rank).to(whole).view(tensor.dtype).view(tensor.shape)
+
+
+def subnormal(tensor: torch.Tensor) -> torch.Tensor:
+    """Half of the numbers, chosen at random, below the smallest normal one: down to the last that is not zero."""
+    info = torch.finfo(tensor.dtype)
+    fraction, _ = torch.frexp(tensor.double())
+    share = torch.exp2(torch.rand_like(fraction) * math.log2(info.eps))
+    chosen = torch.rand(tensor.shape, device=tensor.device) < 1 / 2
+    return torch.where(chosen, (fraction * share * info.tiny).to(tensor.dtype), tensor)
+
+
 def whole_and_wide(tensor: torch.Tensor) -> torch.Tensor:
     """Whole numbers of magnitudes up to 1e4: as floats they are what they are, and no rounding explains an error."""
     return wide(tensor).round()
@@ -377,10 +431,10 @@ def minus_infinity(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def row_of_nan(tensor: torch.Tensor) -> torch.Tensor:
-    """A row of NaN, beside rows as they were."""
+    """A row of NaN, beside rows as they were but for the bits of their NaN."""
     rows = rows_of(tensor).clone()
     rows[int(torch.randint(0, rows.shape[0], ()))] = math.nan
-    return rows.view(tensor.shape)
+    return of_other_bits(rows.view(tensor.shape))
 
 
 def tiny(tensor: torch.Tensor) -> torch.Tensor:

@@ -83,3 +83,51 @@ def test_tensors_that_the_reference_s_gradients_do_not_need_may_be_overwritten()
     assert ReferenceState.overwritable(state, 2, 1) == ((1,), ())
     assert ReferenceState.overwritable(state, 2, 1) == ((1,), ())
     assert len(tried) == 4
+
+
+@pytest.mark.parametrize(("exact", "wanted"), [(True, [0, 0, 1]), (False, [-145, -139, 1])])
+def test_who_flushes_subnormal_numbers_is_right_where_nothing_is_computed(exact: bool, wanted: list[int]) -> None:
+    """Elsewhere, where float64 says what is right, it does so of them too."""
+    given = torch.tensor([-(2.0**-146), 2.0**-140, 1.0])
+    state: Any = SimpleNamespace(
+        _is_all_exact=exact,
+        expected=lambda arguments: Answer.of(arguments[0].frexp().exponent),
+        problem=SimpleNamespace(run_double=lambda arguments: [arguments[0].double().frexp().exponent]),
+        analysis=SimpleNamespace(operators=(), inputs=(), parameters=(), constants=(), outputs=()),
+    )
+    (found,) = ReferenceState.otherwise_rounded(state, [given], [given.frexp().exponent])
+    assert found[0].tolist() == wanted
+    (found,) = ReferenceState.otherwise_rounded(state, [given[2:]], [given[2:].frexp().exponent])
+    assert found[0].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("names", "exact", "changes", "wanted"),
+    [
+        ({"gt", "where"}, {0}, {}, ["neighbouring floats as", "subnormal floats among", "(in tensor 2 alone)"]),
+        ({"mul"}, set(), {}, ["(in tensor 2 alone)"]),
+        ({"mm"}, set(), {}, []),
+        ({"cumsum"}, set(), {}, []),
+        ({"grid_sampler"}, set(), {}, []),
+        ({"gt", "where"}, {0}, {"is_step": True}, []),
+        ({"gt", "where"}, {0}, {"tolerances": {"float32": SimpleNamespace(looser=True)}}, []),
+        (set(), set(), {}, []),
+    ],
+)
+def test_which_floats_are_hardly_different_or_not_finite(
+    names: set[str], exact: set[int], changes: dict[str, Any], wanted: list[str]
+) -> None:
+    operators = [SimpleNamespace(target=f"aten.{name}.default", arguments=(), outputs=()) for name in names]
+    state: Any = SimpleNamespace(
+        problem=SimpleNamespace(**({"is_step": False, "tolerances": {}} | changes)),
+        names=names,
+        analysis=SimpleNamespace(operators=operators, outputs=("y",), inputs=(), parameters=(), constants=()),
+        scales=lambda _number, _distribution: (),
+        _exact=frozenset(exact),
+        _is_all_exact=bool(exact),
+        _converts=False,
+        _choices={},
+    )
+    found = ReferenceState._telling_apart(state, [torch.randn(8, 16), torch.randn(8, 16)], is_small=True)
+    assert len(found) == len(wanted)
+    assert all(one.name.endswith(end) for one, end in zip(found, wanted, strict=True))

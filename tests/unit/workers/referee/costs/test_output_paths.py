@@ -57,6 +57,8 @@ def analysed(formula: Callable[..., Any], *given: torch.Tensor) -> ProblemAnalys
         lambda x: x.topk(3).values.masked_fill(x[:, :3] > 0, 0.3),
         lambda x: torch.maximum(x, x.amax(dim=1, keepdim=True)),
         lambda x: F.pad(x.gather(1, x.argsort(1)), (1, 2)),
+        lambda x: x.frexp().exponent,
+        lambda x: torch.where(x.signbit(), x.sign(), x),
     ],
 )
 def test_moved_values_are_exact(formula: Callable[..., Any]) -> None:
