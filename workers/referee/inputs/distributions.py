@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -82,6 +82,8 @@ class Distribution:
     """Applied to every continuous floating-point tensor; None leaves the draw as the problem made it."""
     first_only: bool = False
     """Whether only the first of these tensors is changed."""
+    alone: int | None = None
+    """The place, among all tensors, of the only one that is changed."""
     finite: bool = True
     """Whether outputs are finite; where not, leading slices that the reference leaves finite are judged."""
     by_element: bool = False
@@ -94,8 +96,8 @@ class Distribution:
     code: Transform | None = None
     """Applied to every tensor of codes (a mask, labels, bytes), where those are what changes."""
     piles_up: bool = False
-    """Whether sums may pile up in one place, by indices that are alike: a row or column then holds hardly more than one
-    sum, which has no error to average."""
+    """Whether sums may pile up in one place, by indices that are alike, or rows be what one huge term leaves of others:
+    a row or column then has no error to average."""
     few: Transform | None = None
     """Applied to every tensor of floats of a few kinds, where those are what changes."""
     constant: Transform | None = None
@@ -194,6 +196,14 @@ MINUTE = (
     Distribution(name="minutest", transform=minutest, harsh=True, steady=True),
 )
 """Tried where the reference itself is exact there, and passes through no number that is large compared with them."""
+
+
+def alone(distribution: Distribution, place: int) -> Distribution:
+    """The same of one continuous tensor, which has this place among all tensors: the others are as drawn. What is lost
+    beside a huge one is lost as a part of the whole, so no row is judged by itself."""
+    return replace(distribution, name=f"{distribution.name}, tensor {place} alone,", alone=place, piles_up=True)
+
+
 MASKED = Distribution(
     name="minus infinity in", transform=minus_infinity, first_only=True, finite=False, by_element=True, has_ties=True
 )
@@ -249,6 +259,8 @@ def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
     tensors = [widened(tensor) for tensor in given]
     changed = list(tensors)
     places = [index for index, tensor in enumerate(tensors) if is_continuous(tensor)]
+    if distribution.alone is not None:
+        places = [index for index in places if index == distribution.alone]
     for index in places[:1] if distribution.first_only else places:
         changed[index] = structured(tensors[index], _changed(tensors[index], distribution.transform))
     structure = index_structure(tensors)
