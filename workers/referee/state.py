@@ -57,6 +57,7 @@ from workers.referee.costs.operator_costs import (
     LARGEST,
     PERIODIC,
     PLACES,
+    REMAINDERS,
     SEES_NAN,
     SOFTMAXES,
     SUMMING,
@@ -105,6 +106,7 @@ from workers.referee.inputs.distributions import (
     TELLING,
     UNEVEN,
     WHOLE,
+    WHOLE_QUOTIENTS,
     WHOLE_TURNS,
     WIDE,
     Distribution,
@@ -362,6 +364,7 @@ class ReferenceState:
     def _further_floats(self, number: int, others: Sequence[Distribution]) -> list[Distribution]:
         """Kinds of floats that mean something to some operators only."""
         found = [WHOLE_TURNS] if self.names & PERIODIC else []
+        found += [WHOLE_QUOTIENTS] if self.names & REMAINDERS and not found else []
         found += TAILS if self.names & TAILED else ()
         has_domain = number == 0 and self.knows_ties and WIDE in others and self.scales(number, WIDE) is None
         return [*found, ENDS] if has_domain else found
@@ -371,7 +374,7 @@ class ReferenceState:
         it, of conversions to whole numbers as far as these have room."""
         places = [place for place, one in enumerate(tensors) if is_continuous(widened(one))]
         is_large = sum(one.nbytes for one in tensors) > SMALL_BYTES
-        if number != 0 or len(places) < 2 or is_large or self._converts_or_masks():
+        if number != 0 or len(places) < 2 or is_large or self._converts_or_masks() or self.names & REMAINDERS:
             return []
         place = random.SystemRandom().choice(places)
         minute = self._minute(tensors)[: 1 if self._converts() else None]

@@ -24,7 +24,9 @@ from workers.referee.inputs.transforms import (
     blocks,
     degenerate,
     displaced,
+    displaced_rows,
     far,
+    far_beyond,
     general,
     huge,
     hugest,
@@ -140,6 +142,8 @@ HUGE = Distribution(name="huge", transform=huge, harsh=True, steady=True)
 HUGEST = Distribution(name="hugest", transform=hugest, harsh=True, steady=True)
 """Tried where the reference itself is exact there: conversions to integers, and squares, have a range of their own."""
 DISTANT = Distribution(name="distant", transform=displaced)
+DISTANT_ROWS = Distribution(name="distant rows of", transform=displaced_rows)
+FAR_BEYOND = Distribution(name="far beyond", transform=far_beyond, first_only=True, harsh=True, steady=True)
 """Never held against a kernel: see `gates.checks.distant_means`."""
 TELLING = (
     Distribution(name="one spike in", transform=spike, harsh=True),
@@ -226,6 +230,8 @@ ENDS = Distribution(name="ends of the range among", transform=to_its_ends, has_t
 """Tried where the reference takes no wide values: it has a domain."""
 WHOLE_TURNS = Distribution(name="whole and wide", transform=whole_and_wide, steady=True)
 """Tried where the reference has a sine: a float holds these numbers as they are."""
+WHOLE_QUOTIENTS = Distribution(name="whole and wide", transform=whole_and_wide, harsh=True, steady=True)
+"""Tried where the reference has a remainder, and floats hold its results as they are."""
 TAILS = (
     Distribution(name="upper tail", transform=upper_tail, steady=True),
     Distribution(name="lower tail", transform=lower_tail, steady=True),
