@@ -13,6 +13,7 @@ from workers.ipc.placement import TensorDevice
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, examine, tolerances
 from workers.referee.errors import Refused
+from workers.referee.inputs.distributions import HUGE, HUGEST, MINUTE, Distribution
 from workers.referee.state import DeviceCare, ReferenceState
 from workers.runner.step import GraphUse
 
@@ -83,3 +84,38 @@ def test_tensors_that_the_reference_s_gradients_do_not_need_may_be_overwritten()
     assert ReferenceState.overwritable(state, 2, 1) == ((1,), ())
     assert ReferenceState.overwritable(state, 2, 1) == ((1,), ())
     assert len(tried) == 4
+
+
+def alone(tensors: list[torch.Tensor], *, taken: tuple[str, ...], names: frozenset[str] = frozenset()) -> list[str]:
+    """The kinds of values that are tried of one tensor alone, where the reference takes those that begin so."""
+
+    def scales(_number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
+        return () if distribution.name.startswith(taken) else None
+
+    state: Any = SimpleNamespace(
+        _converts=lambda: False,
+        _converts_or_masks=lambda: False,
+        _minute=lambda _tensors: MINUTE,
+        names=names,
+        scales=scales,
+    )
+    return [one.name for one in ReferenceState._alone(state, 0, tensors, [HUGE, HUGEST])]
+
+
+def test_one_tensor_alone_is_as_far_from_the_others_as_the_reference_takes_it() -> None:
+    x, labels = torch.randn(64, 8), torch.arange(64)
+    found = alone([x, labels, x + 1], taken=("minute", "huge"))
+    assert [name.partition(",")[0] for name in found] == ["minutest", "hugest"]
+    assert len({name.partition(",")[2] for name in found}) == 1
+    assert {name for _ in range(40) for name in alone([x, labels, x + 1], taken=("minutest",))} == {
+        "minutest, tensor 0 alone,",
+        "minutest, tensor 2 alone,",
+    }
+    assert alone([x, x + 1], taken=("huge,",))[0].startswith("huge, tensor")
+    assert alone([x, x + 1], taken=("wide",)) == []
+
+
+def test_what_is_alone_anyway_and_remainders_are_not_tried_so() -> None:
+    x = torch.randn(64, 8)
+    assert alone([x, torch.arange(64)], taken=("minute", "huge")) == []
+    assert alone([x, x + 1], taken=("minute", "huge"), names=frozenset({"remainder"})) == []

@@ -33,9 +33,7 @@ from workers.referee.trial import Trial
 
 SLOT = 8000
 FROM_ZERO = f"imprecise where a mean is {DISPLACED:.0f} standard deviations"
-FROM_EACH_OTHER = (
-    f"PROVEN FOR ROWS OF ONE MEAN: imprecise where means are {DISPLACED:.0f} standard deviations apart"
-)
+FROM_EACH_OTHER = f"PROVEN FOR ROWS OF ONE MEAN: imprecise where means are {DISPLACED:.0f} standard deviations apart"
 QUOTIENTS = "PROVEN FOR QUOTIENTS BELOW 2^24: wrong beyond"
 REMARKS = (
     (SUMMING, DISTANT, FROM_ZERO),
