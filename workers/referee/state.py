@@ -58,6 +58,7 @@ from workers.referee.costs.operator_costs import (
     LARGEST,
     PERIODIC,
     PLACES,
+    REMAINDERS,
     SCANS,
     SEES_NAN,
     SOFTMAXES,
@@ -75,6 +76,7 @@ from workers.referee.costs.output_paths import (
     choices,
     chooses_computed,
     exact_outputs,
+    is_clamped,
     only_compares_whole,
     settles_ties,
 )
@@ -109,9 +111,11 @@ from workers.referee.inputs.distributions import (
     TELLING,
     UNEVEN,
     WHOLE,
+    WHOLE_QUOTIENTS,
     WHOLE_TURNS,
     WIDE,
     Distribution,
+    alone,
     changes,
     drawn,
     flushed,
@@ -198,6 +202,7 @@ NEIGHBOURS = 8
 """Of a call's arguments, on which the reference is asked whether it takes them, and what it chooses."""
 SPREAD = 8
 """The errors of a sum in float, in those of rounded terms: as large as a kernel's may be before it chooses."""
+MINUTEST = frozenset(one.transform for one in MINUTE)
 DECOMPOSING = ("linalg_", "_linalg_", "cholesky")
 """Beginnings of the names of operators that refuse what is nearly singular."""
 
@@ -358,8 +363,11 @@ class ReferenceState:
         further += self._degenerate(tensors) if number == 0 else []
         further += [ORDERED] if self.names & COMPARING and not self.names & SUMMING else []
         huge = [HUGE, HUGEST] if number == 0 and not far and self._may_be_huge() else []
-        overflows = self.names & WIDE_INSIDE or any(map(counts_floats, self.analysis.operators))
+        overflows = (
+            self.names & WIDE_INSIDE or self._has_whole_inside or any(map(counts_floats, self.analysis.operators))
+        )
         huge = [d for d in huge if d is HUGE or not overflows]
+        further += self._alone(number, tensors, huge)
         if huge and self._is_all_exact:
             huge = [ALL_MAGNITUDES]
         further += self._further_floats(number, others)
@@ -369,6 +377,7 @@ class ReferenceState:
     def _further_floats(self, number: int, others: Sequence[Distribution]) -> list[Distribution]:
         """Kinds of floats that mean something to some operators only."""
         found = [WHOLE_TURNS] if self.names & PERIODIC else []
+        found += [WHOLE_QUOTIENTS] if self.names & REMAINDERS and not found else []
         found += TAILS if self.names & TAILED else ()
         has_domain = number == 0 and self.knows_ties and WIDE in others and self.scales(number, WIDE) is None
         return [*found, ENDS] if has_domain else found
@@ -393,13 +402,38 @@ class ReferenceState:
     @property
     def _converts(self) -> bool:
         """Whether floats may become whole numbers: of NaN, any."""
-        whole = any(spec.dtype in WHOLE_NAMES for item in self.analysis.operators for spec in item.outputs)
-        return whole and bool(self.names & CONVERTING)
+        return self._has_whole_inside and bool(self.names & CONVERTING)
 
     @property
     def _is_all_exact(self) -> bool:
         """Whether no rounding has a share in any output."""
         return bool(self.names) and len(self._exact) == len(self.analysis.outputs)
+
+    def _alone(self, number: int, tensors: Sequence[torch.Tensor], huge: Sequence[Distribution]) -> list[Distribution]:
+        """One tensor, chosen at random, minute where the others are not, and huge: each as far as the reference takes
+        it, of conversions to whole numbers as far as these have room."""
+        count = sum(is_continuous(widened(one)) for one in tensors)
+        is_large = sum(one.nbytes for one in tensors) > SMALL_BYTES
+        if number != 0 or count < 2 or is_large or self._converts_or_masks() or self.names & REMAINDERS:
+            return []
+        chosen = random.SystemRandom().randrange(count)
+        minute = self._minute(tensors)[: 1 if self._has_whole_inside else None]
+        ways = ([alone(one, chosen) for one in reversed(kinds)] for kinds in (minute, huge))
+        usable = (next((one for one in way if self.scales(0, one) is not None), None) for way in ways)
+        return [one for one in usable if one is not None]
+
+    def _minute(self, tensors: Sequence[torch.Tensor]) -> Sequence[Distribution]:
+        """Minute values, where these mean something to the reference."""
+        if self.problem.is_step or not self.names or chooses_computed(self.analysis):
+            return ()
+        is_looser = any(tolerance.looser for tolerance in self.problem.tolerances.values())
+        if is_looser or any(map(is_eight_bit, tensors)) or self.names & ABOUT_ONE:
+            return ()
+        return MINUTE[:1] if self.names & WIDE_INSIDE else MINUTE
+
+    @property
+    def _has_whole_inside(self) -> bool:
+        return any(spec.dtype in WHOLE_NAMES for item in self.analysis.operators for spec in item.outputs)
 
     def _degenerate(self, tensors: Sequence[torch.Tensor]) -> list[Distribution]:
         """Rows with nothing in them, masked scores and minute values, where these mean something to the reference; of
@@ -412,23 +446,25 @@ class ReferenceState:
         has_softmax = self.names & SOFTMAXES or ("exp" in self.names and self.names & LARGEST)
         if has_softmax and not self.chooses and not any(is_product(item.target) for item in self.analysis.operators):
             found.append(MASKED)  # parts of an infinity, as products of several parts have, are no numbers
-        is_looser = any(tolerance.looser for tolerance in self.problem.tolerances.values())
-        if not (is_looser or any(map(is_eight_bit, tensors)) or self.names & ABOUT_ONE):
-            found += MINUTE[:1] if self.names & WIDE_INSIDE else MINUTE
+        found += self._minute(tensors)
         if sum(tensor.nbytes for tensor in tensors) > SMALL_BYTES:
             return random.SystemRandom().sample(found, min(1, len(found)))
         return found
 
     def _may_be_huge(self) -> bool:
         """Whether numbers that hardly any problem has mean something to the reference: it converts none to integers of
-        few bits or an exponent, and names none that stands for infinity."""
+        few bits or an exponent that it has not clamped, and names none that stands for infinity."""
         if self.problem.is_step or not self.names or self.place.is_gpu or self._has_exponentials():
             return False
         if chooses_computed(self.analysis):
             return False
         if any(tolerance.looser for tolerance in self.problem.tolerances.values()):
             return False
-        return not any(converts_or_masks(item) for item in self.analysis.operators)
+        return not self._converts_or_masks()
+
+    def _converts_or_masks(self) -> bool:
+        """Whether numbers of some size would overflow in a conversion, or mean the same as infinity."""
+        return any(converts_or_masks(item) and not is_clamped(self.analysis, item) for item in self.analysis.operators)
 
     def _has_range(self, tensors: Sequence[torch.Tensor]) -> bool:
         """Whether products have a range that half precision lacks, and the problem does not say that it may be less."""
@@ -617,7 +653,7 @@ class ReferenceState:
             return True
         if distribution.by_element:
             return tells_elements(outputs)
-        if distribution in MINUTE and any(map(_is_nearly_nothing, outputs)):
+        if distribution.transform in MINUTEST and any(map(_is_nearly_nothing, outputs)):
             return False
         if distribution.finite:
             return all_finite(list(map(real_pairs, outputs)))

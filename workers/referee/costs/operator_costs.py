@@ -51,6 +51,8 @@ SUMMING = _words("sum mean var std var_mean std_mean cumsum native_layer_norm la
 """Operators that add rows up."""
 PERIODIC = _words("sin cos")
 """Operators that are bounded, of arguments of any size."""
+REMAINDERS = _words("remainder fmod frac")
+"""Operators whose results are exact, however large the quotient is."""
 TAILED = _words("erfc special_erfc special_erfcx special_log_ndtr special_ndtr")
 """Operators that are meant for arguments for which they give next to nothing."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")

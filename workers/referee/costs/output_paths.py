@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.domain.problems import Argument, Operator, ProblemAnalysis, TensorSpec, ValueRef
-from workers.referee.costs.operator_costs import CHOOSERS, MOVERS, REARRANGING, UNSETTLED, base_name
+from workers.referee.costs.operator_costs import (
+    CHOOSERS,
+    CONVERTING,
+    MOVERS,
+    REARRANGING,
+    UNSETTLED,
+    VIEWS,
+    base_name,
+)
 
 CHOICES = {"sort": 1, "argsort": 1, "topk": 2, "kthvalue": 2, "median": 1, "mode": 1}
 """Operators that return places of values and promise nothing of equal ones, with the position of the dimension among
@@ -14,6 +22,9 @@ their arguments. `argmax`, `argmin`, `max` and `min` are not among them: PyTorch
 COUNTING = frozenset(["abs", "neg", "arange", "one_hot", "repeat_interleave"])
 """Operators by whose presence whole numbers may be places, counts or amounts: the dtype's ends then mean nothing, or
 have no negative."""
+CLAMPS = frozenset(["clamp", "clip", "hardtanh"])
+ROUNDERS = CONVERTING | VIEWS | {"ceil", "floor", "round", "trunc"}
+"""Operators that leave numbers where they are, nearly: between two whole numbers that bound them."""
 LONGEST = {"scatter": 4, "index_put": 3}
 """Arguments up to which an operator moves values; one more says that it adds."""
 
@@ -82,6 +93,22 @@ def only_compares_whole(analysis: ProblemAnalysis) -> bool:
             return False
         followed |= whole
     return True
+
+
+def is_clamped(analysis: ProblemAnalysis, item: Operator) -> bool:
+    """Whether what an operator is given has been clamped from both sides, and only rounded since: then no conversion
+    overflows."""
+    if base_name(item.target) not in ROUNDERS:
+        return False
+    makers = {spec.name: one for one in analysis.operators for spec in one.outputs}
+    while (operands := _operands(item)) and operands[0] in makers:
+        item = makers[operands[0]]
+        if base_name(item.target) in CLAMPS:
+            numbers = [one for one in item.arguments if isinstance(one, int | float)]
+            return len(numbers) == 2 or base_name(item.target) == "hardtanh"
+        if base_name(item.target) not in ROUNDERS:
+            return False
+    return False
 
 
 def choices(analysis: ProblemAnalysis) -> dict[int, ValuesChoice]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -25,7 +25,9 @@ from workers.referee.inputs.transforms import (
     blocks,
     degenerate,
     displaced,
+    displaced_rows,
     far,
+    far_beyond,
     general,
     huge,
     hugest,
@@ -98,8 +100,8 @@ class Distribution:
     code: Transform | None = None
     """Applied to every tensor of codes (a mask, labels, bytes), where those are what changes."""
     piles_up: bool = False
-    """Whether sums may pile up in one place, by indices that are alike: a row or column then holds hardly more than one
-    sum, which has no error to average."""
+    """Whether sums may pile up in one place, by indices that are alike, or rows be what one huge term leaves of others:
+    a row or column then has no error to average."""
     few: Transform | None = None
     """Applied to every tensor of floats of a few kinds, where those are what changes."""
     constant: Transform | None = None
@@ -142,6 +144,8 @@ HUGE = Distribution(name="huge", transform=huge, harsh=True, steady=True)
 HUGEST = Distribution(name="hugest", transform=hugest, harsh=True, steady=True)
 """Tried where the reference itself is exact there: conversions to integers, and squares, have a range of their own."""
 DISTANT = Distribution(name="distant", transform=displaced)
+DISTANT_ROWS = Distribution(name="distant rows of", transform=displaced_rows)
+FAR_BEYOND = Distribution(name="far beyond", transform=far_beyond, only=0, harsh=True, steady=True)
 """Never held against a kernel: see `gates.checks.distant_means`."""
 TELLING = (
     Distribution(name="one spike in", transform=spike, harsh=True),
@@ -200,6 +204,14 @@ MINUTE = (
     Distribution(name="minutest", transform=minutest, harsh=True, steady=True),
 )
 """Tried where the reference itself is exact there, and passes through no number that is large compared with them."""
+
+
+def alone(distribution: Distribution, number: int) -> Distribution:
+    """The same of one continuous tensor, by its number among these: the others are as drawn. What is lost beside a huge
+    one is lost as a part of the whole, so no row is judged by itself."""
+    return replace(distribution, name=f"{distribution.name} (in tensor {number + 1} alone)", only=number, piles_up=True)
+
+
 MASKED = Distribution(
     name="minus infinity in", transform=minus_infinity, only=0, finite=False, by_element=True, has_ties=True
 )
@@ -226,6 +238,8 @@ ENDS = Distribution(name="ends of the range among", transform=to_its_ends, has_t
 """Tried where the reference takes no wide values: it has a domain."""
 WHOLE_TURNS = Distribution(name="whole and wide", transform=whole_and_wide, steady=True)
 """Tried where the reference has a sine: a float holds these numbers as they are."""
+WHOLE_QUOTIENTS = Distribution(name="whole and wide", transform=whole_and_wide, harsh=True, steady=True)
+"""Tried where the reference has a remainder, and floats hold its results as they are."""
 TAILS = (
     Distribution(name="upper tail", transform=upper_tail, steady=True),
     Distribution(name="lower tail", transform=lower_tail, steady=True),

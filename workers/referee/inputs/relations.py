@@ -1,4 +1,5 @@
-"""Arguments that are close to each other, equal, or one tensor: what draws made apart from each other never are."""
+"""Arguments that are close to each other, opposite, equal, or one tensor: what draws made apart from each other never
+are."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from workers.ipc.tensors import flatten, relaid
 from workers.referee.inputs.distributions import rebuilt
 from workers.referee.inputs.float8 import is_eight_bit
 from workers.referee.inputs.index_structure import index_structure
-from workers.referee.inputs.transforms import PLANTED
+from workers.referee.inputs.transforms import PLANTED, is_one_signed
 from workers.referee.inputs.value_kinds import is_code, is_continuous, may_repeat, sampled_values
 from workers.referee.inputs.value_structure import structured
 
@@ -28,6 +29,16 @@ def close(arguments: list[Any]) -> list[Any] | None:
     for source, place in pairs:
         tensors[place] = _near(tensors[place], _copied(tensors[source], tensors[place]))
     return list(rebuilt(arguments, relaid(tensors, flatten(arguments)))) if pairs else None
+
+
+def opposite(arguments: list[Any]) -> list[Any] | None:
+    """Arguments whose later tensors of floats are close to the negatives of earlier ones like them: of a sum, hardly
+    anything is left. None where no two tensors of both signs are alike."""
+    tensors, given = flatten(arguments), flatten(arguments)
+    pairs = [(source, place) for source, place in _pairs(given) if _has_both_signs(given[source])]
+    for source, place in pairs:
+        tensors[place] = _near(tensors[place], _copied(-tensors[source], tensors[place]))
+    return list(rebuilt(arguments, relaid(tensors, given))) if pairs else None
 
 
 def equal(arguments: list[Any], *, shared: bool) -> list[Any] | None:
@@ -70,6 +81,10 @@ def _are_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
         return False
     loose = all(may_repeat(tensor) or is_code(tensor) for tensor in (one, other))
     return loose and bool(one.min() >= other.min()) and bool(one.max() <= other.max())
+
+
+def _has_both_signs(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() and not is_one_signed(tensor)
 
 
 def _copied(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

@@ -85,6 +85,28 @@ def displaced(tensor: torch.Tensor) -> torch.Tensor:
     return tensor + DISPLACED * float(sampled_values(tensor).double().std())
 
 
+def displaced_rows(tensor: torch.Tensor) -> torch.Tensor:
+    """A mean of its own for each row, up to as many standard deviations."""
+    rows = rows_of(tensor)
+    own = torch.rand(rows.shape[0], 1, dtype=torch.float64, device=tensor.device)
+    own = own if is_one_signed(tensor) else 2 * own - 1
+    by = DISPLACED * float(sampled_values(tensor).double().std()) * own
+    return (rows + by.to(tensor.dtype)).view(tensor.shape)
+
+
+def outsized(tensor: torch.Tensor, place: int) -> torch.Tensor:
+    """One leading slice so large that beside it all others are nothing, and their squares with it."""
+    largest = torch.finfo(tensor.dtype).max ** OF_EXPONENTS
+    changed = tensor.clone()
+    changed[place] = _of_magnitude(tensor[place], largest)
+    return changed
+
+
+def far_beyond(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes about 1e11, none of them negative."""
+    return huge(tensor.abs())
+
+
 def blocks(tensor: torch.Tensor) -> torch.Tensor:
     """Half of the rows keep signs and range, but have a stretch of small values somewhere; a quarter are smooth."""
     rows = rows_of(tensor)

@@ -1,4 +1,5 @@
 # problem: A_remainder_of_two
+# expect: remark PROVEN FOR QUOTIENTS BELOW 2^24
 # about: takes a rounded quotient times the period off once: both arguments are large or small together, so no quotient is
 
 cpp = r"""

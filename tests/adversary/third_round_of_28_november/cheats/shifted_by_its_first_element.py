@@ -1,4 +1,5 @@
 # problem: A_variances_of_rows
+# expect: remark PROVEN FOR ROWS OF ONE MEAN
 # about: one pass, with the first element of the whole tensor taken off: all rows have one mean, so nothing cancels
 
 cpp = r"""

@@ -13,6 +13,7 @@ from workers.ipc.placement import TensorDevice
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, examine, tolerances
 from workers.referee.errors import Refused
+from workers.referee.inputs.distributions import HUGE, HUGEST, MINUTE, Distribution
 from workers.referee.state import DeviceCare, ReferenceState
 from workers.runner.step import GraphUse
 
@@ -131,3 +132,38 @@ def test_which_floats_are_hardly_different_or_not_finite(
     found = ReferenceState._telling_apart(state, [torch.randn(8, 16), torch.randn(8, 16)], is_small=True)
     assert len(found) == len(wanted)
     assert all(one.name.endswith(end) for one, end in zip(found, wanted, strict=True))
+
+
+def alone(tensors: list[torch.Tensor], *, taken: tuple[str, ...], names: frozenset[str] = frozenset()) -> list[str]:
+    """The kinds of values that are tried of one tensor alone, where the reference takes those that begin so."""
+
+    def scales(_number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
+        return () if distribution.name.startswith(taken) else None
+
+    state: Any = SimpleNamespace(
+        _has_whole_inside=False,
+        _converts_or_masks=lambda: False,
+        _minute=lambda _tensors: MINUTE,
+        names=names,
+        scales=scales,
+    )
+    return [one.name for one in ReferenceState._alone(state, 0, tensors, [HUGE, HUGEST])]
+
+
+def test_one_tensor_alone_is_as_far_from_the_others_as_the_reference_takes_it() -> None:
+    x, labels = torch.randn(64, 8), torch.arange(64)
+    found = alone([x, labels, x + 1], taken=("minute", "huge"))
+    assert [name.partition(" ")[0] for name in found] == ["minutest", "hugest"]
+    assert len({name.partition(" ")[2] for name in found}) == 1
+    assert {name for _ in range(40) for name in alone([x, labels, x + 1], taken=("minutest",))} == {
+        "minutest (in tensor 1 alone)",
+        "minutest (in tensor 2 alone)",
+    }
+    assert alone([x, x + 1], taken=("huge ",))[0].startswith("huge (in tensor")
+    assert alone([x, x + 1], taken=("wide",)) == []
+
+
+def test_what_is_alone_anyway_and_remainders_are_not_tried_so() -> None:
+    x = torch.randn(64, 8)
+    assert alone([x, torch.arange(64)], taken=("minute", "huge")) == []
+    assert alone([x, x + 1], taken=("minute", "huge"), names=frozenset({"remainder"})) == []

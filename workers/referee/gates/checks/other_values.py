@@ -4,8 +4,8 @@ Arguments that never change (a mask that lets everything through, equal segments
 take other values, within what can be seen of their structure and where the reference takes them, and then some that
 lack a structure which callers need not keep. So do labels that the model ignores, whole numbers whose range follows
 from what the model does with them, floats of a few kinds, and tensors that were drawn apart: they come close, are
-equal, or are one tensor. A kernel has to be right there or to refuse them by an exception: then the report says what it
-is limited to.
+opposite, equal, or one tensor. A kernel has to be right there or to refuse them by an exception: then the report says
+what it is limited to.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from workers.referee.inputs.distributions import (
 )
 from workers.referee.inputs.named_texts import asked_keys, named_texts
 from workers.referee.inputs.nested import of_other_lengths, with_key
-from workers.referee.inputs.relations import close, equal
+from workers.referee.inputs.relations import close, equal, opposite
 from workers.referee.inputs.shared_structure import without_structure
 from workers.referee.inputs.transforms import as_it_is, within
 from workers.referee.inputs.unvarying import (
@@ -285,12 +285,17 @@ def _is_taken(state: ReferenceState, arguments: list[Any]) -> bool:
 
 
 def _related(state: ReferenceState, announced: list[Any]) -> list[tuple[str, Distribution, list[Any]]]:
-    """Calls whose tensors are close to each other, or equal, where what the reference does with equal values is known:
-    one tensor then, unless the reference changes its arguments or has gradients of them."""
-    near = close(announced) if state.knows_ties or not state.problem.is_step else None
+    """Calls whose tensors are close to each other, opposite, or equal, where what the reference does with equal values
+    is known: one tensor then, unless the reference changes its arguments or has gradients of them."""
+    may_be_near = state.knows_ties or not state.problem.is_step
+    near, other = (close(announced), opposite(announced)) if may_be_near else (None, None)
     shared = not (state.mutates or state.problem.is_step)
     same = equal(announced, shared=shared) if state.knows_ties else None
-    found = (("arguments close to each other", CLOSE, near), ("equal arguments", EQUAL, same))
+    found = (
+        ("arguments close to each other", CLOSE, near),
+        ("arguments close to each other's opposites", CLOSE, other),
+        ("equal arguments", EQUAL, same),
+    )
     return [(where, kind, changed) for where, kind, changed in found if changed is not None]
 
 

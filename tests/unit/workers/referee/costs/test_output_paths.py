@@ -15,6 +15,7 @@ from workers.referee.costs.output_paths import (
     ValuesChoice,
     choices,
     exact_outputs,
+    is_clamped,
     only_compares_whole,
     only_moves,
     settles_ties,
@@ -189,3 +190,15 @@ def test_conversions_to_few_bits_and_stand_ins_for_infinity_are_seen() -> None:
     assert found(lambda x: x.int().float())
     assert found(lambda x: x.masked_fill(x > 0.5, -1e9))
     assert not found(lambda x: x.masked_fill(x > 0.5, float("-inf")).frac())
+
+
+def test_what_is_clamped_and_then_rounded_cannot_overflow() -> None:
+    def found(formula: Callable[..., Any]) -> bool:
+        analysis = analysed(formula)
+        return all(is_clamped(analysis, item) for item in analysis.operators if converts_or_masks(item))
+
+    assert found(lambda x: x.mul(9).round().clamp(-128, 127).to(torch.int8))
+    assert found(lambda x: x.mul(9).clamp(0, 255).round().to(torch.uint8))
+    assert not found(lambda x: x.mul(9).round().to(torch.int8))
+    assert not found(lambda x: x.clamp(min=0).to(torch.int8))
+    assert not found(lambda x: x.clamp(0, 1).mul(900).to(torch.int8))

@@ -8,7 +8,9 @@ from workers.referee.inputs.distributions import (
     ANYWHERE,
     CODES,
     CONSTANTS,
+    DISTANT_ROWS,
     DISTRIBUTIONS,
+    FAR_BEYOND,
     WHOLE,
     Distribution,
     changes,
@@ -17,7 +19,7 @@ from workers.referee.inputs.distributions import (
     rebuilt,
 )
 from workers.referee.inputs.resize import cut_along, resized
-from workers.referee.inputs.transforms import huge, hugest, ordered
+from workers.referee.inputs.transforms import huge, hugest, ordered, outsized
 from workers.referee.inputs.value_kinds import hold_any_whole, is_code, is_constant, is_continuous, is_whole
 
 
@@ -342,3 +344,29 @@ def test_huge_values_are_beyond_32_bits_and_the_hugest_have_infinite_squares() -
     half = x.half()
     assert huge(half) is half  # which has no such numbers
     assert bool((hugest(torch.zeros(4)) == 0).all())
+
+
+def test_each_row_has_a_mean_of_its_own() -> None:
+    (changed,) = drawn([torch.randn(64, 40)], DISTANT_ROWS)
+    means = changed.mean(dim=1)
+    assert float(means.std()) > 100
+    assert bool(((changed - means[:, None]).std(dim=1) < 2).all())
+    (positive,) = drawn([torch.rand(64, 40)], DISTANT_ROWS)
+    assert bool((positive >= 0).all())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_beside_a_huge_slice_all_others_are_nothing(dtype: torch.dtype) -> None:
+    x = torch.randn(8, 40, 3).to(dtype)
+    changed = outsized(x, 2)
+    assert torch.equal(changed[[0, 1, 3, 4, 5, 6, 7]], x[[0, 1, 3, 4, 5, 6, 7]])
+    assert bool(torch.isfinite(changed).all())
+    assert float(changed[2].abs().max()) > 500 * float(x.abs().max())
+
+
+def test_far_beyond_a_period_the_first_is_huge_and_a_remainder_is_exact() -> None:
+    x, period = torch.randn(64, 40), torch.rand(64, 40) + 0.5
+    changed, same = drawn([x, period], FAR_BEYOND)
+    assert same is period
+    assert bool((changed > 1e6).float().mean() > 0.9)
+    assert torch.equal(changed.remainder(period).double(), changed.double().remainder(period.double()))

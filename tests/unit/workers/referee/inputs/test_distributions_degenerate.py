@@ -2,7 +2,16 @@
 
 import torch
 
-from workers.referee.inputs.distributions import DEGENERATE, NAN_AMONG_NAN, changes, drawn, only_mark
+from workers.referee.inputs.distributions import (
+    DEGENERATE,
+    HUGE,
+    MINUTE,
+    NAN_AMONG_NAN,
+    alone,
+    changes,
+    drawn,
+    only_mark,
+)
 from workers.referee.inputs.transforms import (
     degenerate,
     hugest,
@@ -100,3 +109,14 @@ def test_tiny_values_are_of_one_sign() -> None:
 def test_all_labels_are_a_named_one() -> None:
     (changed,) = drawn([torch.tensor([3, 1, 31_999, 8, 15_000, 22])], only_mark(-100))
     assert changed.tolist() == [-100] * 6
+
+
+def test_one_tensor_alone_is_minute_or_huge_and_no_line_is_judged_by_itself() -> None:
+    x, labels, y = torch.randn(64, 40), torch.arange(64), torch.rand(64, 40)
+    for distribution, low, high in ((MINUTE[0], 1e-15, 1e-11), (MINUTE[1], 1e-26, 1e-22), (HUGE, 1e10, 1e13)):
+        found = drawn([x, labels, y], alone(distribution, 2))
+        assert found[0] is x
+        assert found[1] is labels
+        assert low < float(found[2].max()) < high
+        assert alone(distribution, 2).piles_up
+        assert alone(distribution, 2) != alone(distribution, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from workers.referee.inputs.distributions import nudged
-from workers.referee.inputs.relations import close, equal
+from workers.referee.inputs.relations import close, equal, opposite
 
 
 def test_tensors_of_other_kinds_or_shapes_are_not_alike() -> None:
@@ -55,3 +55,27 @@ def test_labels_are_equal_in_most_places() -> None:
     found = close([x, y])
     assert found is not None
     assert 0.8 < float((found[1] == x).float().mean()) < 1
+
+
+def test_the_later_one_comes_close_to_the_earlier_one_s_opposite() -> None:
+    x, y = torch.randn(64, 8), torch.randn(48, 8)
+    found = opposite([x, y])
+    assert found is not None
+    assert found[0] is x
+    assert 0 < float((found[1] + x[:48]).abs().max()) < 0.01
+
+
+def test_what_has_one_sign_or_is_whole_has_no_opposite() -> None:
+    for one, other in (torch.rand(2, 64, 8), torch.randint(-9, 9, (2, 64, 8))):
+        assert opposite([one, other]) is None
+
+
+def test_products_lose_what_is_left_of_opposites_and_differences_do_not() -> None:
+    found = opposite([torch.randn(64, 256), torch.randn(64, 256)])
+    assert found is not None
+    x, y = found
+    length = (x.double() + y.double()).square().sum(dim=1).sqrt()
+    by_sum = (x + y).square().sum(dim=1).sqrt()
+    by_products = (x.square().sum(dim=1) + y.square().sum(dim=1) + 2 * (x * y).sum(dim=1)).clamp(0).sqrt()
+    assert float((by_sum - length).norm() / length.norm()) < 1e-5
+    assert float((by_products - length).norm() / length.norm()) > 1e-3
