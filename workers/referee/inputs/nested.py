@@ -54,8 +54,7 @@ def with_key(arguments: list[Any], key: str) -> Iterator[list[Any]]:
     """Arguments in which each dict that lacks a key has it, with one of the values that may stand for `None`."""
     dicts = [one for one in _parts(arguments) if isinstance(one, dict) and key not in one]
     for value in (*in_place_of_none(flatten(dicts)), True) if dicts else ():
-        item = {key: value}
-        yield _each(arguments, arguments, lambda one, _, item=item: item | one if isinstance(one, dict) else one)
+        yield _each(arguments, arguments, _with_item(key, value))
 
 
 def _parts(value: Any) -> Iterator[Any]:
@@ -128,6 +127,10 @@ def _without(key: Any) -> Callable[[Any, Any], Any]:
         return {name: item for name, item in one.items() if name != key} if has_more else one
 
     return change
+
+
+def _with_item(key: str, value: Any) -> Callable[[Any, Any], Any]:
+    return lambda one, _fresh: {key: value, **one} if type(one) is dict else one
 
 
 def _with_unknown(one: Any, fresh: Any) -> Any:
