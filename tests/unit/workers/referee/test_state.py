@@ -83,3 +83,12 @@ def test_tensors_that_the_reference_s_gradients_do_not_need_may_be_overwritten()
     assert ReferenceState.overwritable(state, 2, 1) == ((1,), ())
     assert ReferenceState.overwritable(state, 2, 1) == ((1,), ())
     assert len(tried) == 4
+
+
+@pytest.mark.parametrize("function", [torch.argmax, torch.sum])
+def test_ties_matter_where_places_are_told(function: Any) -> None:
+    state: Any = object.__new__(ReferenceState)
+    state.problem = SimpleNamespace(run_double=lambda arguments: [function(arguments[0], dim=-1)])
+    assert state.ties_matter([torch.ones(4, 8)]) is (function is torch.argmax)
+    state.problem.run_double = lambda _arguments: []
+    assert state.ties_matter([torch.ones(4, 8)])
