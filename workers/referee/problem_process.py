@@ -68,7 +68,7 @@ class ProblemProcess:
         self._block: Shared | None = None
         self._loaded: ReferenceProblem | None = None
         self._operators: Callable[[], float] | None = None
-        self._variant = contextlib.ExitStack()
+        self._variants: list[contextlib.ExitStack] = []
         self._acts: dict[type[messages.ProblemRequest], Callable[..., Said]] = {
             messages.LoadProblem: self._load,
             messages.UseThreads: self._use_threads,
@@ -216,30 +216,30 @@ class ProblemProcess:
         return messages.ProblemDone(), state_after(self._problem, arguments, exact=asked.exact)
 
     def _begin_variant(self, asked: messages.BeginVariant) -> Said:
-        problem = self._problem
-        self._variant.close()
+        problem, variant = self._problem, contextlib.ExitStack()
         match asked.variant:
             case messages.ModelVariant.TRAINED:
-                applies = self._variant.enter_context(other_parameters(problem))
+                applies = variant.enter_context(other_parameters(problem))
             case messages.ModelVariant.MOVED:
-                applies = self._variant.enter_context(moved_parameters(problem, asked.number))
+                applies = variant.enter_context(moved_parameters(problem, asked.number))
             case messages.ModelVariant.ORDINARY:
-                ordinary = ordinary_parameters(problem, asked.number, signed=asked.signed)
-                applies = self._variant.enter_context(ordinary)
+                applies = variant.enter_context(ordinary_parameters(problem, asked.number, signed=asked.signed))
             case messages.ModelVariant.SETTINGS:
-                self._variant.enter_context(problem.other_settings(asked.number))
+                variant.enter_context(problem.other_settings(asked.number))
                 applies = True
             case messages.ModelVariant.ANOTHER:
-                applies = self._variant.enter_context(another_model(problem, asked.number, asked.part))
+                applies = variant.enter_context(another_model(problem, asked.number, asked.part))
             case messages.ModelVariant.STATISTICS:
                 moved = moved_statistics(problem, asked.number, in_other_mode=asked.in_other_mode)
-                applies = self._variant.enter_context(moved)
+                applies = variant.enter_context(moved)
             case messages.ModelVariant.WITHOUT:
-                applies = self._variant.enter_context(without(problem, asked.name or ""))
+                applies = variant.enter_context(without(problem, asked.name or ""))
+        self._variants.append(variant)
         return messages.Applies(applies=applies), problem.init_inputs
 
     def _end_variant(self, _asked: messages.EndVariant) -> Said:
-        self._variant.close()
+        if self._variants:
+            self._variants.pop().close()
         return messages.ProblemDone(), NOTHING
 
     def _draw_weights(self, asked: messages.DrawWeights) -> Said:

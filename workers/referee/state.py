@@ -288,7 +288,7 @@ class ReferenceState:
         """How exact the reference is for such draws, one figure an output; None when it cannot take them."""
         key = (number, distribution.name)
         if key not in self._scales:
-            self._scales[key] = self._measure_scales(number, distribution)
+            self._scales[key] = self.measured_scales(number, distribution)
         return self._scales[key]
 
     def values(
@@ -441,7 +441,7 @@ class ReferenceState:
         if self.problem.is_step or not self.names or chooses_computed(self.analysis):
             return []
         found = list[Distribution]()
-        if self.knows_ties and not self._converts:
+        if self.takes_ties:
             found += [one for one in (DEGENERATE, PADDED) if self.scales(0, one) is not None][:1]
         has_softmax = self.names & SOFTMAXES or ("exp" in self.names and self.names & LARGEST)
         if has_softmax and not self.chooses and not any(is_product(item.target) for item in self.analysis.operators):
@@ -479,6 +479,19 @@ class ReferenceState:
         """Whether what the reference does with equal values is known."""
         names = self.names
         return bool(names) and not self.chooses and not self._has_kinks()
+
+    @property
+    def takes_ties(self) -> bool:
+        """Whether rows of equal values may be tried, of zeros among them, and no gradient has to be known there."""
+        if self.problem.is_step or not self.knows_ties or chooses_computed(self.analysis):
+            return False
+        return not self._converts
+
+    def ties_matter(self, arguments: list[Any]) -> bool:
+        """Whether the model that is the reference now gives something else where of equal values another one is the
+        larger by next to nothing, or whether that is not known."""
+        first, last = ([one.nan_to_num() for one in tensors] for tensors in self._with_either_order(arguments))
+        return not first or len(first) != len(last) or any(map(has_other_elements, first, last))
 
     @property
     def chooses(self) -> bool:
@@ -575,7 +588,11 @@ class ReferenceState:
             else sorted(random.SystemRandom().sample(numbers, TIMED_HELD_OUT), reverse=True)
         )
 
-    def _measure_scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
+    def measured_scales(
+        self, number: int, distribution: Distribution, metas: Sequence[TensorMeta] | None = None
+    ) -> tuple[ErrorScale, ...] | None:
+        """The same of the model that is the reference now. `metas`: what its outputs are for the problem's own values,
+        where it is built with other settings."""
         arguments = self.problem.make_inputs(number, secrets.randbits(SEED_BITS))
         if not changes(arguments, distribution):
             return None  # whether the reference takes it is not known
@@ -592,7 +609,7 @@ class ReferenceState:
             self._metas[number] = [TensorMeta.of(tensor) for tensor in outputs]
         elif not self.can_judge(outputs, distribution):
             return None
-        elif [TensorMeta.of(tensor) for tensor in outputs] != self.metas(number):
+        elif [TensorMeta.of(tensor) for tensor in outputs] != (metas or self.metas(number)):
             return None  # outputs as large as the inputs' values say
         scales = self.scales_on(arguments, outputs, distribution)
         if scales is not None and distribution.steady and not _are_steady(scales, outputs):
@@ -870,6 +887,10 @@ class ReferenceState:
         it does not choose among values, or cannot be run so."""
         if not self.chooses:
             return []
+        return self._with_either_order(arguments)
+
+    def _with_either_order(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
+        """What the reference makes, in float64, of arguments of which equal values are not equal any more."""
         return [self.problem.run_double(without_ties(arguments, later_is_larger=one)) for one in (False, True)]
 
     def with_depth(self, scale: ErrorScale, output: torch.Tensor, *, ties: bool) -> ErrorScale:

@@ -73,7 +73,7 @@ class IsolatedProblem:
         self._memory_bytes = memory_bytes
         self._threads = threads
         self._sample_seed = secrets.randbits(SEED_BITS)
-        self._in_variant = False
+        self._variants = 0
         self.problem = problem
         self.place = place or TensorDevice()
         self.init_seed = secrets.randbits(SEED_BITS)
@@ -259,7 +259,7 @@ class IsolatedProblem:
 
     @contextlib.contextmanager
     def other_settings(self, number: int) -> Iterator[None]:
-        """Inside, the reference is built with the init inputs of `INIT_SETS[number]`."""
+        """Inside, the reference is built with the init inputs of `INIT_SETS[number]`; its parameters may vary there."""
         usual = self.init_inputs
         with self._variant(messages.ModelVariant.SETTINGS, number) as (_applies, self.init_inputs):
             try:
@@ -270,7 +270,7 @@ class IsolatedProblem:
     @property
     def is_varied(self) -> bool:
         """Whether another model stands in for the reference's."""
-        return self._in_variant
+        return self._variants > 0
 
     @contextlib.contextmanager
     def without(self, name: str) -> Iterator[None]:
@@ -347,11 +347,11 @@ class IsolatedProblem:
         )
         began, received = self._ask(asked, messages.Applies)
         init_inputs = _decoded(received)
-        self._in_variant = True
+        self._variants += 1
         try:
             yield began.applies, init_inputs
         finally:
-            self._in_variant = False
+            self._variants -= 1
             if self._connection is not None:
                 self._ask(messages.EndVariant(), messages.ProblemDone)
 
@@ -383,7 +383,7 @@ class IsolatedProblem:
         self, request: messages.ProblemRequest, expected: type[A], value: Any = None, *, gives: bool = False
     ) -> tuple[A, Received]:
         if self._connection is None:
-            if self._in_variant:
+            if self.is_varied:
                 raise Refused(GONE, "Look at what native code does there.")
             self._load()
             self._ask(messages.KeepState(names=self.changing), messages.StateKept)

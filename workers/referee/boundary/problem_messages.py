@@ -174,7 +174,7 @@ class ReadReferenceState(ProblemRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class BeginVariant(ProblemRequest):
-    """Have another model stand in for the reference's until `EndVariant`."""
+    """Have another model stand in for the one that is the reference now, until the next `EndVariant`."""
 
     variant: ModelVariant
     number: int
@@ -190,7 +190,7 @@ class BeginVariant(ProblemRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class EndVariant(ProblemRequest):
-    """Have the reference's own model again."""
+    """Have the model again that was the reference before."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -152,12 +152,13 @@ TELLING = (
     Distribution(name="block-wise", transform=blocks),
 )
 """They look like the problem's own nearly everywhere: tried on every input set of every size."""
+TIED = Distribution(name="tied", transform=ties, has_ties=True)
 OTHERS = (
     WIDE,
     Distribution(name="offset", transform=offset),
     Distribution(name="mixed signs", transform=mixed),
     Distribution(name="tiny", transform=tiny),
-    Distribution(name="tied", transform=ties, has_ties=True),
+    TIED,
     Distribution(name="spiked", transform=spikes, harsh=True),
     Distribution(name="partly not finite", transform=not_finite, only=0, finite=False),
 )

@@ -1,4 +1,5 @@
 # problem: b_linear_or_gated
+# expect: remark PROVEN FOR WEIGHTS THAT DO NOT CHANGE
 # about: weights of a model of INIT_SETS never change: computes its gates once, and no report says so
 
 cpp = r"""

@@ -167,3 +167,12 @@ def test_what_is_alone_anyway_and_remainders_are_not_tried_so() -> None:
     x = torch.randn(64, 8)
     assert alone([x, torch.arange(64)], taken=("minute", "huge")) == []
     assert alone([x, x + 1], taken=("minute", "huge"), names=frozenset({"remainder"})) == []
+
+
+@pytest.mark.parametrize("function", [torch.argmax, torch.sum])
+def test_ties_matter_where_places_are_told(function: Any) -> None:
+    state: Any = object.__new__(ReferenceState)
+    state.problem = SimpleNamespace(run_double=lambda arguments: [function(arguments[0], dim=-1)])
+    assert state.ties_matter([torch.ones(4, 8)]) is (function is torch.argmax)
+    state.problem.run_double = lambda _arguments: []
+    assert state.ties_matter([torch.ones(4, 8)])

@@ -3,7 +3,8 @@
 Sizes, values and arguments that never vary change one at a time elsewhere; a kernel may do well with each and ignore
 what two of them mean together: what is right of whole tiles and below them, another scale for rows of an odd size. So
 a few calls change all of them. Each thing has two ways to be (a group of dimensions is short or long, an argument as
-announced or not, values the problem's own or not), and any two things come in each of their four combinations.
+announced or left out or not, lists as long as announced or not, values the problem's own or not), and any two things
+come in each of their four combinations. A last call changes all arguments that are left out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import itertools
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,13 +24,16 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
+from workers.referee.gates.checks.other_values import _with_defaults as with_defaults
 from workers.referee.gates.checks.other_values import taken, taken_ones, with_cotangents
 from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.checks.size_groups import SizeGroup, announced, bytes_of, bytes_with, larger, to_size
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.named_sizes import named_sizes
+from workers.referee.inputs.nested import of_other_lengths
 from workers.referee.inputs.unvarying import keeps_structure
+from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 from workers.runner.step import DENSE
 
@@ -43,6 +48,8 @@ FEWEST = (1, 2, 3)
 NAMED = 0.4
 """Share of the longer sizes that are next to a number that the candidate's source names."""
 ATTEMPTS = 3
+MOST_LENGTHS = 3
+"""Other lengths of lists that the reference is asked for."""
 MOST_BYTES = 8 << 20
 """Inputs of such a call, or twice those that were announced."""
 MAY_RAISE = ". A kernel may raise an exception for shapes and values that it does not support"
@@ -53,8 +60,10 @@ class _Mixed:
     """What a call changes."""
 
     sizes: list[tuple[SizeGroup, int]]
-    values: dict[int, Any] = field(default_factory=dict)
-    """Leaves by their numbers."""
+    values: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    """Leaves by their numbers, each with the way to it."""
+    lengths: int | None = None
+    """What lists' other lengths are drawn under; None where they are as announced."""
     is_changed: bool = False
     """Whether values are to be of another kind."""
     kind: Distribution = OWN
@@ -65,48 +74,78 @@ def on_mixed(
 ) -> GateFinding | None:
     """What is wrong in calls of an input set of which sizes, values and unvarying arguments change together; `notes`
     gets what became of each. `where` begins what is said of them."""
-    generator, named = random.SystemRandom(), named_sizes(trial.request.source)
-    places = _places(trial, announced(trial, number))
-    if not groups:
-        return None
+    generator, given = random.SystemRandom(), announced(trial, number)
+    places, left_out = _places(trial, given)
     ways = itertools.cycle(generator.sample(PATTERNS, len(PATTERNS)))
-    things: dict[Any, tuple[int, ...]] = dict(zip(["values", *places, *map(id, groups)], ways, strict=False))
-    room = max(MOST_BYTES, 2 * bytes_of(announced(trial, number)))
-    for index in generator.sample(range(CALLS), most):
+    names: list[Any] = ["values", *(["lists"] if _has_lists(given) else []), *places, *left_out, *map(id, groups)]
+    things: dict[Any, tuple[int, ...]] = dict(zip(names, ways, strict=False))
+    things |= {one: (*things[one], CALLS) for one in left_out}
+    room = max(MOST_BYTES, 2 * bytes_of(given))
+    attempt = partial(_attempt, trial, groups, number=number, room=room, where=where, notes=notes)
+    indices = generator.sample(range(CALLS), most) if groups else []
+    for index in [*indices, CALLS] if len(left_out) > 1 else indices:
         if trial.used_share > trial.budget.shapes_share:
             break
         second = {thing for thing, calls in things.items() if index in calls}
-        chosen = _sized(trial, groups, second, named, number, room)
-        if chosen is None:
-            continue
-        mixed, call = chosen
-        changing = [one for one in places if one in second]
-        call, answer = _with_kind(trial, mixed, _with_others(trial, mixed, call, changing, number))
-        place = where + _told(trial, mixed, call)
-        try:
-            finding = _tried(trial, mixed, call, answer, number, MIXED_SLOT + index, place)
-        except RunnerFault as fault:
-            if fault.kind is not FaultKind.RAISED:
-                rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
-                raise RunnerFault(fault.kind, f"{place}: {fault}{rest}") from None
-            notes.append(f"{place}: refused with {str(fault)[:200]}")
-            finding = None if where else after_an_exception(trial)
-        else:
-            notes.append(f"passed on {place}")
+        finding, is_refused = attempt(index, second, [one for one in (*places, *left_out) if one in second])
+        rarely_taken = {"lists", *left_out} & second
+        if finding is None and is_refused and rarely_taken and index < CALLS:
+            finding, _ = attempt(index, second - rarely_taken, [one for one in places if one in second])
         if finding is not None:
-            return dataclasses.replace(finding, detail=finding.detail + MAY_RAISE) if finding.gate is None else finding
+            return finding
     return None
 
 
-def _places(trial: Trial, arguments: list[Any]) -> list[int]:
-    """The leaves that do not vary and may."""
+def _attempt(
+    trial: Trial,
+    groups: Sequence[SizeGroup],
+    index: int,
+    second: set[Any],
+    changing: Sequence[int],
+    *,
+    number: int,
+    room: int,
+    where: str,
+    notes: list[str],
+) -> tuple[GateFinding | None, bool]:
+    """What is wrong in a call in which these things are in their second way, and whether the kernel refuses it."""
+    chosen = _sized(trial, groups, second, named_sizes(trial.request.source), number, room)
+    if chosen is None:
+        return None, False
+    mixed, call = chosen
+    call = _with_others(trial, mixed, call, changing, number)
+    if "lists" in second:
+        call = _with_lengths(trial, mixed, call, number, random.SystemRandom().getrandbits(31)) or call
+    call, answer = _with_kind(trial, mixed, call)
+    place, is_refused = where + _told(trial, mixed, call), False
+    try:
+        finding = _tried(trial, mixed, call, answer, number, MIXED_SLOT + index, place)
+    except RunnerFault as fault:
+        if fault.kind is not FaultKind.RAISED:
+            rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
+            raise RunnerFault(fault.kind, f"{place}: {fault}{rest}") from None
+        notes.append(f"{place}: refused with {str(fault)[:200]}")
+        finding, is_refused = None if where else after_an_exception(trial), True
+    else:
+        notes.append(f"passed on {place}")
+    if finding is not None and finding.gate is None:
+        finding = dataclasses.replace(finding, detail=finding.detail + MAY_RAISE)
+    return finding, is_refused
+
+
+def _places(trial: Trial, arguments: list[Any]) -> tuple[list[int], list[int]]:
+    """The leaves that do not vary and may: of those that are given, and of those that are left out."""
     state = trial.state
-    found = leaves(arguments)
-    return [
-        place
-        for place in state.unvarying
-        if place < len(found) and not state.problem.limits.is_fixed(int(found[place][0][1:].partition("]")[0]))
-    ]
+    found = leaves(with_defaults(state, arguments))
+    given = len(leaves(arguments))
+    free = [place for place, (path, _) in enumerate(found) if not state.problem.limits.is_fixed(_argument(path))]
+    varying = {place for place in range(given) if place not in state.unvarying}
+    return [one for one in free if one < given and one not in varying], [one for one in free if one >= given]
+
+
+def _has_lists(arguments: list[Any]) -> bool:
+    """Whether a call has lists or dicts that may have other lengths."""
+    return any(of_other_lengths(arguments, arguments))
 
 
 def _sized(
@@ -131,21 +170,46 @@ def _sized(
 def _with_others(trial: Trial, mixed: _Mixed, call: list[Any], places: Sequence[int], number: int) -> list[Any]:
     """The call with another value of each leaf that does not vary, where the reference takes one. It has the structure
     that the announced one has: what was cut from that may no longer show it."""
-    state, known = trial.state, leaves(announced(trial, number))
+    state = trial.state
+    known = leaves(with_defaults(state, announced(trial, number)))
     for place in places:
-        forward = state.problem.forward_arguments(call)
-        if place in mixed.values or len(leaves(forward)) <= place:
+        given = _up_to(state, state.problem.forward_arguments(call), place)
+        if place in mixed.values or len(leaves(given)) <= place:
             continue
         others = (
-            one for one in taken_ones(state, forward, place) if has_structure_of(known, one[0].arguments, one[0].places)
+            one for one in taken_ones(state, given, place) if has_structure_of(known, one[0].arguments, one[0].places)
         )
         found = list(itertools.islice(others, random.SystemRandom().choice((1, 1, 2))))
         if found:
             variation, _ = found[-1]
             call = variation.arguments
             after = leaves(state.problem.forward_arguments(call))
-            mixed.values.update({at: after[at][1] for at in variation.places})
+            mixed.values.update({at: after[at] for at in variation.places})
     return call
+
+
+def _up_to(state: ReferenceState, arguments: list[Any], place: int) -> list[Any]:
+    """Arguments of `forward` up to the one that a leaf belongs to, if that is left out."""
+    whole = with_defaults(state, arguments)
+    found = leaves(whole)
+    return whole[: max(len(arguments), _argument(found[place][0]) + 1)] if place < len(found) else arguments
+
+
+def _with_lengths(trial: Trial, mixed: _Mixed, call: list[Any], number: int, seed: int) -> list[Any] | None:
+    """The call with other lengths of its lists and dicts, as `seed` has it; None where the reference takes none."""
+    state, generator = trial.state, random.Random(seed)  # noqa: S311 - the same for another draw
+    fresh = _made(trial, dataclasses.replace(mixed, values={}, lengths=None, kind=OWN), number)
+    if fresh is None:
+        return None
+    forward, other = map(state.problem.forward_arguments, (call, fresh))
+    ways = list(of_other_lengths(forward, [*other, *forward[len(other) :]], generator))
+    for _, changed in generator.sample(ways, min(MOST_LENGTHS, len(ways))):
+        excluded = state.problem.limits.excludes(forward, changed)
+        found = None if excluded else with_cotangents(state, changed, is_plain=False)
+        if found is not None:
+            mixed.lengths = seed
+            return found[0]
+    return None
 
 
 def has_structure_of(known: Sequence[tuple[str, Any]], call: list[Any], places: Iterable[int]) -> bool:
@@ -206,6 +270,8 @@ def _made(trial: Trial, mixed: _Mixed, number: int, room: int | None = None) -> 
     call = taken(state, arguments, tensors)
     if call is not None and mixed.values:
         call = _with_values(trial, call, mixed.values)
+    if call is not None and mixed.lengths is not None:
+        call = _with_lengths(trial, mixed, call, number, mixed.lengths)
     return None if call is None else state.changed(call, mixed.kind)
 
 
@@ -218,10 +284,10 @@ def _answer(trial: Trial, call: list[Any]) -> Answer | None:
     return answer if all_finite(answer.tensors) and any(one.numel() for one in answer.tensors) else None
 
 
-def _with_values(trial: Trial, call: list[Any], values: Mapping[int, Any]) -> list[Any] | None:
+def _with_values(trial: Trial, call: list[Any], values: Mapping[int, tuple[str, Any]]) -> list[Any] | None:
     """The call with other leaves, and cotangents to fit."""
-    forward = trial.state.problem.forward_arguments(call)
-    changed = [values.get(place, value) for place, (_, value) in enumerate(leaves(forward))]
+    forward = _up_to(trial.state, trial.state.problem.forward_arguments(call), max(values))
+    changed = [values.get(place, leaf)[1] for place, leaf in enumerate(leaves(forward))]
     found = with_cotangents(trial.state, list(with_leaves(forward, changed)), is_plain=True)
     return None if found is None else found[0]
 
@@ -244,20 +310,24 @@ def _tried(
 
 def _told(trial: Trial, mixed: _Mixed, call: list[Any]) -> str:
     """A call in words: its shapes, and what else has changed."""
-    forward = leaves(trial.state.problem.forward_arguments(call))
     names = trial.state.problem.argument_names
     others = [
         f"other values of {path}" if isinstance(value, torch.Tensor) else f"{_name(names, path)} = {value!r}"
-        for place, (path, value) in enumerate(forward)
-        if place in mixed.values
+        for _, (path, value) in sorted(mixed.values.items(), key=lambda one: one[0])
     ]
+    others += [] if mixed.lengths is None else ["other lengths of lists and dicts"]
     shapes = "derived shapes " + shown(trial.shapes_of(call))
     return ", ".join([shapes, *others, *([f"{mixed.kind.name} values"] if mixed.kind is not OWN else [])])
 
 
 def _name(names: Sequence[str], path: str) -> str:
-    number, _, rest = path[1:].partition("]")
-    return f"{names[int(number)]}{rest}" if int(number) < len(names) else path
+    number, rest = _argument(path), path.partition("]")[2]
+    return f"{names[number]}{rest}" if number < len(names) else path
+
+
+def _argument(path: str) -> int:
+    """The number of the argument that a leaf belongs to."""
+    return int(path[1:].partition("]")[0])
 
 
 def shown(shapes: Sequence[Sequence[int]]) -> str:

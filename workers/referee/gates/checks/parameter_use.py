@@ -2,9 +2,11 @@
 
 Before any training a norm's weight is one and its bias zero: who leaves them out is right by chance. A second process
 is given a state in which whatever holds one value only holds others, and is called once. What is not trained (masks,
-tables, positions: any buffer but a batch norm's statistics) stays as it is. Entries of `INIT_SETS` have processes too.
+tables, positions: any buffer but a batch norm's statistics) stays as it is.
 
 Parameters also change in place between two judged calls of one process: version counters advance, addresses stay.
+
+Entries of `INIT_SETS` have processes too: there parameters change in place, once as the former and once as the latter.
 """
 
 from __future__ import annotations
@@ -15,28 +17,34 @@ import random
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import torch
 
 from services.domain.gates import GateStatus
-from workers.ipc.tensors import TensorMeta
+from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.boundary.isolated_problem import SEED_BITS
 from workers.referee.boundary.problem_messages import StatePart
 from workers.referee.comparison.error_scales import same_bytes
-from workers.referee.comparison.tolerance import all_finite
+from workers.referee.comparison.tolerance import ErrorScale, all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_draw, try_values
 from workers.referee.gates.checks.instances import with_settings_beside
 from workers.referee.gates.checks.mixed_calls import on_mixed
 from workers.referee.gates.checks.size_groups import announced, size_groups
 from workers.referee.gates.finding import GateFinding, failed, suspicious
-from workers.referee.inputs.distributions import OWN
+from workers.referee.inputs.distributions import DEGENERATE, OWN, PADDED, TIED, Distribution
+from workers.referee.state import SMALL_BYTES
 from workers.referee.trial import UNCHANGING, Trial
+
+Judge = Callable[[Trial, list[Any]], GateFinding | None]
+"""Says what is wrong with one call."""
 
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"
 TRAINED = "once its parameters have changed in place, as a step of training changes them"
 THEY = "they"
+STATISTICS = "its parameters and statistics of one value"
 PARTS = {
     StatePart.FROZEN: "its buffers and frozen parameters",
     StatePart.ONE: "one of its parameters and buffers alone",
@@ -75,7 +83,7 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
     return dataclasses.replace(finding, detail=f"{WHERE}: {finding.detail}")
 
 
-def after_training(trial: Trial) -> GateFinding | None:
+def after_training(trial: Trial, judge: Judge | None = None) -> GateFinding | None:
     """What is wrong with the output once the parameters have changed in place in the process that was called before:
     what was made of them is of no use then.
 
@@ -87,14 +95,15 @@ def after_training(trial: Trial) -> GateFinding | None:
     problem, seed = trial.state.problem, secrets.randbits(SEED_BITS)
     for changed in (problem.ordinary_parameters(seed, signed=True), problem.ordinary_parameters(seed, signed=False)):
         try:
-            was_tried, finding = _with_changed(trial, changed, trial.state.is_steady_on)
+            was_tried, finding = _with_changed(trial, changed, trial.state.is_steady_on, judge=judge)
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise
             continue
         if was_tried:
             return finding
-    return _with_changed(trial, problem.moved_parameters(seed), lambda given: _is_taken(trial, given))[1]
+    moved = problem.moved_parameters(seed)
+    return _with_changed(trial, moved, lambda given: _is_taken(trial, given), judge=judge)[1]
 
 
 def after_a_part_changed(trial: Trial) -> GateFinding | None:
@@ -125,6 +134,7 @@ def _with_changed(
     is_fit: Callable[[list[Any]], bool],
     which: str = THEY,
     is_remark: bool | None = None,
+    judge: Judge | None = None,
 ) -> tuple[bool, GateFinding | None]:
     """Whether there was anything to try, and what is wrong with the output for parameters that are changed in place."""
     problem = trial.state.problem
@@ -139,9 +149,10 @@ def _with_changed(
         finding, refusal = None, None
         try:
             may_stay = not problem.is_step if is_remark is None else is_remark
-            finding = _not_there(trial, state) or _after_change(trial, arguments, which, may_stay=may_stay)
+            after = partial(_after_change, trial, which=which, may_stay=may_stay, judge=judge or _on_draw)
+            finding = _not_there(trial, state) or after(arguments)
             if finding is not None and finding.gate is None:  # now and then a faint column hangs on a rounding
-                finding = _after_change(trial, trial.draw(0, OWN), which, may_stay=may_stay)
+                finding = after(trial.draw(0, OWN))
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise
@@ -165,15 +176,15 @@ def _not_there(trial: Trial, state: Sequence[tuple[str, torch.Tensor]]) -> GateF
 
 
 def _after_change(
-    trial: Trial, arguments: list[Any], which: str = THEY, *, may_stay: bool = True
+    trial: Trial, arguments: list[Any], which: str, *, may_stay: bool, judge: Judge
 ) -> GateFinding | None:
     """What is wrong with a call now. Where weights may stay as they are: and would be wrong as well had the parameters
     had these values from the start."""
     if not may_stay:
-        return try_draw(trial, 0, OWN, arguments, observe=False)
+        return judge(trial, arguments)
     errors = copy.deepcopy(trial.errors)
     try:
-        if try_draw(trial, 0, OWN, arguments, observe=False) is None:
+        if judge(trial, arguments) is None:
             return None
         reason = "it still uses what it computed from its earlier weights"
     except RunnerFault as fault:
@@ -182,7 +193,7 @@ def _after_change(
         reason = f"it refused them with {str(fault)[:200]}"
     trial.errors = errors
     with trial.another() as other:
-        finding = _tried(other, arguments)
+        finding = _tried(other, arguments, judge)
     if finding is None:
         trial.notes.append(
             f"{UNCHANGING}: once {which} had changed in place, {reason}; load weights before the first call"
@@ -202,7 +213,12 @@ def with_other_settings(trial: Trial) -> GateFinding | None:
                     doubt = suspicious(
                         f"{where}: its parameters do not match the reference's: {', '.join(other.missing)}"
                     )
-                finding = try_values(other, other.draw(0, OWN), SETTINGS_SLOT, where) or _mixed(other, where)
+                finding = (
+                    try_values(other, other.draw(0, OWN), SETTINGS_SLOT, where)
+                    or _mixed(other, where)
+                    or _on_ties(other, where)
+                    or (None if other.missing else _trained(trial, other, where))
+                )
         except RunnerFault as fault:
             raise RunnerFault(fault.kind, f"{where}: {fault}") from None
         if finding is not None:
@@ -210,6 +226,50 @@ def with_other_settings(trial: Trial) -> GateFinding | None:
     if state.problem.init_sets:
         return with_settings_beside(trial, random.SystemRandom().randrange(state.problem.init_sets)) or doubt
     return doubt
+
+
+def _trained(trial: Trial, other: Trial, where: str) -> GateFinding | None:
+    """What is wrong with another setting's model once its parameters have changed in place. One that is right with the
+    new ones from the start is remarked on, as that of the announced settings is."""
+    changed = other.state.problem.other_parameters()
+    finding = _with_changed(
+        other, changed, lambda given: _is_taken(other, given), STATISTICS, is_remark=True, judge=_by_own_error
+    )[1] or after_training(other, _by_own_error)
+    if not any(note.startswith(UNCHANGING) for note in trial.notes):
+        trial.notes += [f"{note} ({where})" for note in other.notes if note.startswith(UNCHANGING)][:1]
+    return None if finding is None else dataclasses.replace(finding, detail=f"{where}, {finding.detail}")
+
+
+def _on_ties(trial: Trial, where: str) -> GateFinding | None:
+    """What is wrong with another setting's model where values are equal or rows zero: which kinds of values it takes,
+    and how exact it is there, need not be as with the announced settings."""
+    state, own = trial.state, trial.draw(0, OWN)
+    if not state.takes_ties or sum(tensor.nbytes for tensor in flatten(own)) > SMALL_BYTES:
+        return None
+    metas = [TensorMeta.of(tensor) for tensor in state.expected(own).tensors]
+    for kinds in ((DEGENERATE, PADDED), (TIED,)):
+        measured = ((kind, state.measured_scales(0, kind, metas)) for kind in kinds)
+        taken = next(((kind, scales) for kind, scales in measured if scales is not None), None)
+        finding = None if taken is None else _on_kind(trial, *taken, where)
+        if finding is not None:
+            return finding
+    return None
+
+
+def _on_kind(trial: Trial, kind: Distribution, scales: Sequence[ErrorScale], where: str) -> GateFinding | None:
+    """What is wrong on values of a kind with ties, where these do not matter. A kernel may raise an exception."""
+    state, arguments = trial.state, trial.draw(0, kind)
+    try:
+        answer = state.expected(arguments)
+        if not state.can_judge(answer.tensors, kind) or state.ties_matter(arguments):
+            return None
+        return try_values(trial, arguments, SETTINGS_SLOT, f"{where}, {kind.name} values", kind, answer, scales)
+    except Refused:
+        return None
+    except RunnerFault as fault:
+        if fault.kind is not FaultKind.RAISED:
+            raise
+        return None
 
 
 def _mixed(trial: Trial, where: str) -> GateFinding | None:
@@ -226,9 +286,21 @@ def _is_taken(trial: Trial, arguments: list[Any]) -> bool:
         return False
 
 
-def _tried(trial: Trial, arguments: list[Any]) -> GateFinding | None:
+def _tried(trial: Trial, arguments: list[Any], judge: Judge | None = None) -> GateFinding | None:
     """What is wrong with one call in a process of its own; a hint where its parameters do not match the reference's."""
     trial.start()
     if not trial.build_model(seed=secrets.randbits(31), copy_state=True):
         return suspicious(UNKNOWN)
+    return (judge or _on_draw)(trial, arguments)
+
+
+def _on_draw(trial: Trial, arguments: list[Any]) -> GateFinding | None:
+    """What is wrong with one call of the announced settings' model."""
     return try_draw(trial, 0, OWN, arguments, observe=False)
+
+
+def _by_own_error(trial: Trial, arguments: list[Any]) -> GateFinding | None:
+    """The same of another setting's, whose outputs and errors may be of another size."""
+    answer = trial.state.expected(arguments)
+    scales = trial.state.scales_on(arguments, answer.tensors, OWN)
+    return None if scales is None else try_values(trial, arguments, SETTINGS_SLOT, "own values", OWN, answer, scales)

@@ -295,3 +295,25 @@ def test_a_parameter_may_be_zero_for_a_while() -> None:
         assert torch.equal(problem.run(arguments).tensors[0], usual)
         with pytest.raises(Refused, match="no parameter"), problem.without("other"):
             pass
+
+
+def test_a_model_of_other_settings_has_other_parameters_for_a_while() -> None:
+    source = SOURCE.replace("torch.rand(8) * scale", "torch.ones(8) * scale") + "\nINIT_SETS = [lambda: [2.0]]\n"
+    with isolated(source, Threads()) as problem:
+
+        def scale() -> torch.Tensor:
+            return dict(problem.state())["scale"]
+
+        with problem.other_settings(0):
+            with problem.other_parameters() as has_any:
+                assert has_any
+                assert problem.init_inputs == [2.0]
+                assert scale().unique().numel() > 1
+                assert bool((scale() >= 1.2).all())
+            assert problem.is_varied
+            assert scale().eq(2.0).all()
+            with problem.another_model(1) as is_another:
+                assert is_another
+                assert bool((scale() > 1.0).all())
+        assert not problem.is_varied
+        assert scale().eq(0.5).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,12 +29,18 @@ class ModelNew(torch.nn.Module):
 ODD_AND_ODD = DOUBLE.replace("return 2.0 * x", "return (2.0 + x.shape[0] % 2 * (x.shape[1] % 2)) * x")
 REFUSES = DOUBLE.replace("return 2.0 * x", "assert x.shape == (40, 24), 'unknown'\n        return 2.0 * x")
 
+SCALES_FIRST = DOUBLE.replace("self, x", "self, x, scale=1.0, shift=0.0").replace("2.0 * x", "x * scale + shift")
+SHIFTS_FIRST = SCALES_FIRST.replace("x * scale + shift", "(x + shift) * scale")
+ANY_STATES = DOUBLE.replace("self, x", "self, states").replace("2.0 * x", "torch.stack(states).sum(dim=0)")
+WHOLE_VECTORS = ANY_STATES.replace("dim=0)", "dim=0) * (len(states) == 3 or states[0].numel() % 8 == 0)")
+
 
 def on_trial(session: RunnerSession | None, source: str, *shape: int) -> Any:
     problem = SimpleNamespace(
         tolerances=tolerances(None),
         gradient_names=(),
         argument_names=("x",),
+        defaults={},
         is_step=False,
         limits=Limits(),
         forward_arguments=list,
@@ -49,6 +56,7 @@ def on_trial(session: RunnerSession | None, source: str, *shape: int) -> Any:
         known_scales=lambda _kind: (ErrorScale(),),
         scales_on=lambda *_given: (ErrorScale(),),
         otherwise_rounded=lambda *_given: [],
+        analysis=SimpleNamespace(operators=()),
         expected=lambda arguments: Answer.of(2.0 * arguments[0]),
         changed=lambda arguments, _kind: arguments,
         draw=lambda *_given: [torch.rand(shape)],
@@ -68,6 +76,34 @@ def found_in(source: str) -> tuple[str | None, list[str]]:
         trial = on_trial(session, source, 40, 24)
         finding = on_mixed(trial, list(size_groups(trial, announced(trial))), notes)
     return None if finding is None else finding.detail, notes
+
+
+def found_with(
+    source: str, reference: Callable[..., torch.Tensor], draw: Callable[[], list[Any]], **defaults: Any
+) -> tuple[str | None, list[str]]:
+    """What is found where arguments have defaults, or are lists."""
+    notes: list[str] = []
+    with against(honest) as session:
+        trial = on_trial(session, source, 40, 24)
+        state, problem = trial.state, trial.state.problem
+        state.expected = lambda arguments: Answer.of(reference(*arguments))
+        problem.run = state.expected
+        problem.argument_names, problem.defaults = ("x", *defaults), defaults
+        state.draw = trial.draw = lambda *_given: draw()
+        finding = on_mixed(trial, list(size_groups(trial, announced(trial))), notes)
+    return None if finding is None else finding.detail, notes
+
+
+def one_draw() -> list[Any]:
+    return [torch.rand(40, 24)]
+
+
+def three_states() -> list[Any]:
+    return [[torch.rand(40, 24) for _ in range(3)]]
+
+
+def scaled(x: torch.Tensor, scale: float = 1.0, shift: float = 0.0) -> torch.Tensor:
+    return x * scale + shift
 
 
 def test_two_things_come_in_each_of_their_combinations() -> None:
@@ -158,3 +194,38 @@ def test_a_mask_that_is_cut_to_one_value_is_given_no_structure_that_the_announce
     with_gaps[:, 3] = 0.0
     assert has_structure_of(known, [shorter], [0])
     assert not has_structure_of(known, [with_gaps], [0])
+
+
+def test_two_arguments_that_are_left_out_differ_from_their_defaults_together() -> None:
+    found, _ = found_with(SHIFTS_FIRST, scaled, one_draw, scale=1.0, shift=0.0)
+    assert found is not None
+    assert "scale = " in found
+    assert "shift = " in found
+
+
+def test_a_kernel_that_reads_both_passes() -> None:
+    found, notes = found_with(SCALES_FIRST, scaled, one_draw, scale=1.0, shift=0.0)
+    assert found is None
+    assert len(notes) == CALLS + 1
+    assert all(note.startswith("passed on") for note in notes)
+
+
+def test_a_kernel_that_takes_no_further_argument_is_called_without_as_well() -> None:
+    found, notes = found_with(DOUBLE.replace("2.0 * x", "1.0 * x"), scaled, one_draw, scale=1.0, shift=0.0)
+    assert found is None
+    assert sum("refused with" in note for note in notes) >= 3
+    assert sum(note.startswith("passed on") for note in notes) == CALLS
+    odd = ODD_AND_ODD.replace("(2.0 + ", "(1.0 + ")
+    assert found_with(odd, scaled, one_draw, scale=1.0, shift=0.0)[0] is not None
+
+
+def test_lists_have_other_lengths_where_sizes_are_others() -> None:
+    found, _ = found_with(WHOLE_VECTORS, lambda states: torch.stack(states).sum(dim=0), three_states)
+    assert found is not None
+    assert "other lengths of lists" in found
+
+
+def test_a_kernel_that_takes_any_list_passes() -> None:
+    found, notes = found_with(ANY_STATES, lambda states: torch.stack(states).sum(dim=0), three_states)
+    assert found is None
+    assert any("other lengths of lists" in note for note in notes)

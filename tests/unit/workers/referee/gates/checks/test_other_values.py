@@ -98,6 +98,6 @@ def test_a_kernel_may_refuse_what_lacks_a_structure() -> None:
 def test_a_kernel_of_three_tensors_is_found_where_there_are_more() -> None:
     found, _ = tried(THREE, summed, lambda: [[torch.rand(300, 4) for _ in range(3)]], ("states",))
     assert found is not None
-    assert found.startswith("lists of one tensor")
+    assert found.startswith("lists of 3 tensors, with one item ")
     source = THREE.replace("x[0] + x[1] + x[min(2, len(x) - 1)]", "torch.stack(x).sum(dim=0)")
     assert tried(source, summed, lambda: [[torch.rand(300, 4) for _ in range(3)]], ("states",))[0] is None
