@@ -166,12 +166,12 @@ def with_sources(arguments: Sequence[Any], place: int) -> Iterator[Variation]:
 
 
 def identities(arguments: Sequence[Any], place: int) -> Iterator[Variation]:
-    """Arguments with a number for which there may be nothing to do: zero, one, and the size of a tensor, in order."""
+    """Arguments with a number for which there may be nothing to do: the size of a tensor, in order, zero and one. They
+    begin with the number as it is."""
     number = leaves(list(arguments))[place][1]
-    others: list[Any] = [0, 1, *sorted(other_sizes(arguments, place) - {0, 1})]
-    for other in others if isinstance(number, int) else map(float, others[:2]):
-        if other != number:
-            yield Variation(places=frozenset([place]), arguments=with_leaf(arguments, place, other))
+    sizes = sorted(other_sizes(arguments, place) - {0, 1}) if isinstance(number, int) else []
+    for other in dict.fromkeys([number, *sizes, *map(type(number), (0, 1))]):
+        yield Variation(places=frozenset([place]), arguments=with_leaf(arguments, place, other))
 
 
 def wider_numbers(draws: Sequence[Sequence[Any]]) -> Iterator[tuple[int, int, list[Any]]]:
@@ -274,7 +274,7 @@ def _others(value: Any, sizes: set[int], generator: random.Random) -> Iterator[A
 
 def _other_whole(value: int, sizes: set[int], generator: random.Random) -> Iterator[int]:
     """Whole numbers that are larger, up to the largest size, of the other sign, next to one, smaller, and multiples, of
-    which sizes may have to be ones. Of a number that is a size, smaller ones and larger ones take turns: it may have to
+    which sizes may have to be ones. Of a number that is a size, larger ones and smaller ones take turns: it may have to
     be one."""
     size, sign, most = abs(value), -1 if value < 0 else 1, max(sizes, default=0)
     larger = [generator.randint(2 * size + 1, 4 * size + 1)]
@@ -286,7 +286,7 @@ def _other_whole(value: int, sizes: set[int], generator: random.Random) -> Itera
     larger = [sign * one for one in larger]
     found = [*larger, -value if value else -1, *near, multiples[0], *smaller, *multiples[1:]]
     if value in sizes:
-        found = [smaller[0], larger[0], *near, *found]
+        found = [larger[0], smaller[0], *near, *found]
     yield from dict.fromkeys(one for one in found if one != value)
 
 

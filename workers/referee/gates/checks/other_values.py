@@ -390,12 +390,14 @@ def _identities(state: ReferenceState, given: Sequence[Any], place: int) -> Iter
     if state.problem.is_step:  # where it lies is its gradients' business, too
         return
     began, had_size = time.perf_counter(), False
+    own = leaves(list(given))[place][1]
     for variation, answer in _answered(state, given, place, identities(given, place)):
-        call, is_size = variation.arguments, abs(leaves(variation.arguments)[place][1]) > 1
-        if (is_size and had_size) or time.perf_counter() - began > IDENTITIES_S:
+        if time.perf_counter() - began > IDENTITIES_S:
             return
-        if _gives_back(call, answer):
-            had_size = is_size
+        call, number = variation.arguments, leaves(variation.arguments)[place][1]
+        is_size = number not in (0, 1)
+        if number != own and not (is_size and had_size) and _gives_back(call, answer):
+            had_size |= is_size
             if not state.problem.manners(call).aliases and _is_settled(state, call, answer):
                 yield variation, answer
 
@@ -404,7 +406,7 @@ def _answered(
     state: ReferenceState, given: Sequence[Any], place: int, made: Iterable[Variation]
 ) -> Iterator[tuple[Variation, Answer]]:
     """Other values within what the problem promises that the reference takes, and not for long."""
-    seconds_by, own = 0.0, _whole(given, place)
+    largest, seconds_by, own = 0, 0.0, _whole(given, place)
     is_size = functools.cache(lambda: own in other_sizes(given, place) and not _is_apart(state, given, place))
     usual = functools.cache(lambda: [one.shape for one in _made_of(state, given) or ()])
     for variation in made:
@@ -412,14 +414,14 @@ def _answered(
         if arguments is None or not _keeps_order(state, given, arguments, place):
             continue
         number = _whole(arguments, place)
-        if abs(number) * seconds_by > SLOWEST_S:
+        if abs(number) * seconds_by > SLOWEST_S:  # by the largest: whatever a call takes beside weighs least there
             continue
         began = time.perf_counter()
         found = with_cotangents(state, arguments, is_plain=True)
         if found is None:
             continue
-        if number:
-            seconds_by = max(seconds_by, (time.perf_counter() - began) / abs(number))
+        if abs(number) > largest:
+            largest, seconds_by = abs(number), (time.perf_counter() - began) / abs(number)
         call, answer = found
         if 0 <= number <= own or not is_size() or [one.shape for one in _own(state, answer)] != usual():
             yield dataclasses.replace(variation, arguments=call), answer
