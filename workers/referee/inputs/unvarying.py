@@ -4,8 +4,9 @@ A mask that lets everything through, offsets of equal segments, `steps=3`: as lo
 never changes, nothing tells a kernel that reads it from one that does not. So each takes other values, of those that
 keep what can be seen of its structure: order, different values in a row, equal sums of rows, a triangle, symmetry,
 where a sequence begins and ends, a sum that is another tensor's size, and leaves that follow from one another (lengths
-from offsets). Then each takes a few that lack a structure which callers need not keep (`loosened`). A problem's
-reference has the last word on what is legal: it must take them.
+from offsets). Then each takes a few that lack a structure which callers need not keep (`loosened`). A number that
+follows from what varies changes with that, and a single number that varies gets larger ones than any draw has. A
+problem's reference has the last word on what is legal: it must take them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ MOST_FOR_NONE = 3
 MOST_NUMBERS = 10
 """Other values that are tried of all numbers together, where these are few; of each at least `MOST_OTHERS`."""
 MOST_OF_ONE = 5
+WIDER = (16, 256)
+"""By how much a single number that varies is larger than in any draw."""
+SHORTER, LONGER = (5, 8), (3, 2)
+"""By what lengths are multiplied from which a number follows."""
 TEXTS = tuple(
     tuple(words.split())
     for words in (
@@ -109,7 +114,7 @@ def variations(
         return
     found = [value for _, value in leaves(list(arguments))]
     tensors = [value for index, value in enumerate(found) if index != place and isinstance(value, torch.Tensor)]
-    others: Iterable[Any] = _others(found[place], _other_sizes(found, place), generator)
+    others: Iterable[Any] = _others(found[place], other_sizes(arguments, place), generator)
     if isinstance(found[place], str):
         others = _other_texts(found[place], texts, generator)
     elif found[place] is None:
@@ -132,7 +137,7 @@ def loosened(arguments: Sequence[Any], place: int, freedom: Freedom) -> Iterator
     found = [value for _, value in leaves(list(arguments))]
     if not isinstance(found[place], torch.Tensor) or found[place].numel() < 2 or follows(arguments, place):
         return
-    sizes = _other_sizes(found, place)
+    sizes = other_sizes(arguments, place)
     ways = [(APART, other, _derived_apart(found, place, other)) for other in _first_other(found, place, sizes)]
     ways += [(what, other, _derived(found, place, other)) for what, other in _loosened(found[place], sizes, freedom)]
     for what, other, derived in ways:
@@ -144,13 +149,64 @@ def loosened(arguments: Sequence[Any], place: int, freedom: Freedom) -> Iterator
         yield Variation(places=places, arguments=list(with_leaves(list(arguments), changed)), what=what)
 
 
+def with_sources(arguments: Sequence[Any], place: int) -> Iterator[Variation]:
+    """Arguments with another value of a number that follows from another leaf, which has other values, too: in
+    another order, or shorter and longer ones, which are in the same relation to the sizes of tensors."""
+    found = [value for _, value in leaves(list(arguments))]
+    if isinstance(found[place], torch.Tensor):
+        return
+    for source in _sources(found, place):
+        for other in _moved(found[source], other_sizes(arguments, source)):
+            derived = _derived(found, source, other)
+            changed = [derived.get(index, old) for index, old in enumerate(found)]
+            changed[source] = other
+            places = frozenset(index for index, old in enumerate(found) if not _is_same(old, changed[index]))
+            if place in places and all(_is_alike(*pair) for pair in zip(found, changed, strict=True)):
+                yield Variation(places=places, arguments=list(with_leaves(list(arguments), changed)))
+
+
+def identities(arguments: Sequence[Any], place: int) -> Iterator[Variation]:
+    """Arguments with a number for which there may be nothing to do: the size of a tensor, in order, zero and one. They
+    begin with the number as it is."""
+    number = leaves(list(arguments))[place][1]
+    sizes = sorted(other_sizes(arguments, place) - {0, 1}) if isinstance(number, int) else []
+    for other in dict.fromkeys([number, *sizes, *map(type(number), (0, 1))]):
+        yield Variation(places=frozenset([place]), arguments=with_leaf(arguments, place, other))
+
+
+def wider_numbers(draws: Sequence[Sequence[Any]]) -> Iterator[tuple[int, int, list[Any]]]:
+    """A draw's arguments with another value of a fraction that varies alone, a number or a tensor of one, which is by
+    each of `WIDER` larger than in any draw, of a sign that one has: its place, by how much, and the arguments."""
+    found = [[value for _, value in leaves(list(draw))] for draw in draws]
+    for place, column in enumerate(zip(*found, strict=False)):
+        numbers = [fraction(value) for value in column]
+        known = [number for number in numbers if number is not None]
+        if len(known) < len(numbers) or len(set(known)) == 1:
+            continue
+        for factor in WIDER:
+            other = math.copysign(factor * max(map(abs, known)), random.choice(known))  # noqa: S311 - no secret
+            if not isinstance(column[0], torch.Tensor) or other <= torch.finfo(column[0].dtype).max:
+                yield place, factor, with_leaf(draws[0], place, other)
+
+
+def with_leaf(arguments: Sequence[Any], place: int, value: Any) -> list[Any]:
+    """Arguments with another number in the place of a leaf, which may be a tensor of one."""
+    changed = [value for _, value in leaves(list(arguments))]
+    own = changed[place]
+    changed[place] = torch.full_like(own, value) if isinstance(own, torch.Tensor) else value
+    return list(with_leaves(list(arguments), changed))
+
+
 def follows(arguments: Sequence[Any], place: int) -> bool:
     """Whether one of the leaves follows from another one, which does not follow from it."""
-    found = [value for _, value in leaves(list(arguments))]
+    return bool(_sources([value for _, value in leaves(list(arguments))], place))
+
+
+def _sources(found: Sequence[Any], place: int) -> list[int]:
+    """The leaves that one follows from, and that do not follow from it."""
     own = derivations(found, place)
-    return any(
-        place in derivations(found, source) for source in range(len(found)) if source != place and source not in own
-    )
+    others = (source for source in range(len(found)) if source != place and source not in own)
+    return [source for source in others if place in derivations(found, source)]
 
 
 def stands_alone(arguments: Sequence[Any], place: int) -> bool:
@@ -159,10 +215,25 @@ def stands_alone(arguments: Sequence[Any], place: int) -> bool:
     return not derivations(found, place) and not follows(arguments, place)
 
 
-def _other_sizes(found: Sequence[Any], place: int) -> set[int]:
-    """Sizes of the other tensors."""
+def other_sizes(arguments: Sequence[Any], place: int) -> set[int]:
+    """Sizes of the tensors but for one leaf."""
+    found = [value for _, value in leaves(list(arguments))]
     tensors = [value for index, value in enumerate(found) if index != place and isinstance(value, torch.Tensor)]
     return {size for tensor in tensors for size in tensor.shape}
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    """Whether two leaves have one shape, where they are tensors."""
+    return not isinstance(one, torch.Tensor) or one is other or one.shape == other.shape
+
+
+def fraction(value: Any) -> float | None:
+    """The fraction that a leaf is, or a tensor of one; None where it is none, or not finite."""
+    if isinstance(value, torch.Tensor):
+        if is_sparse(value) or value.numel() != 1 or not value.is_floating_point() or value.element_size() == 1:
+            return None
+        value = value.item()
+    return value if isinstance(value, float) and math.isfinite(value) else None
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -203,7 +274,8 @@ def _others(value: Any, sizes: set[int], generator: random.Random) -> Iterator[A
 
 def _other_whole(value: int, sizes: set[int], generator: random.Random) -> Iterator[int]:
     """Whole numbers that are larger, up to the largest size, of the other sign, next to one, smaller, and multiples, of
-    which sizes may have to be ones. A number that is a size may only become smaller."""
+    which sizes may have to be ones. Of a number that is a size, larger ones and smaller ones take turns: it may have to
+    be one."""
     size, sign, most = abs(value), -1 if value < 0 else 1, max(sizes, default=0)
     larger = [generator.randint(2 * size + 1, 4 * size + 1)]
     larger += [generator.randint(larger[0], most)] if most > larger[0] else []
@@ -211,8 +283,11 @@ def _other_whole(value: int, sizes: set[int], generator: random.Random) -> Itera
     generator.shuffle(near)
     generator.shuffle(smaller)
     multiples = [4 * value, 2 * value, *(sign * one // 2 for one in sizes if size and one % (2 * size) == 0)]
-    found = [*(sign * one for one in larger), -value if value else -1, *near, multiples[0], *smaller, *multiples[1:]]
-    yield from dict.fromkeys(one for one in found if one != value and (abs(one) < value or value not in sizes))
+    larger = [sign * one for one in larger]
+    found = [*larger, -value if value else -1, *near, multiples[0], *smaller, *multiples[1:]]
+    if value in sizes:
+        found = [larger[0], smaller[0], *near, *found]
+    yield from dict.fromkeys(one for one in found if one != value)
 
 
 def _other_single(tensor: torch.Tensor, sizes: set[int], generator: random.Random) -> Iterator[torch.Tensor]:
@@ -298,6 +373,23 @@ def _some(rows: torch.Tensor) -> torch.Tensor:
     row = int(torch.randint(0, rows.shape[0], ()))
     chosen[row, first[row]] = True
     return chosen
+
+
+def _moved(source: torch.Tensor, sizes: set[int]) -> Iterator[torch.Tensor]:
+    """Other values of a vector of whole numbers: in order between the same ends, of the same sum where that is a size
+    of a tensor, or else shorter, and longer up to the next size, where they are not negative."""
+    rows, least, most = rows_of(source), int(source.min()), int(source.max())
+    if _rises(rows) or _falls(rows):
+        found = [_other_order(rows)]
+    elif int(source.sum()) in sizes:
+        found = [_composition(rows, int(source.sum())) if least > 0 else None]
+    else:
+        room = min((size for size in sizes if size >= most), default=most)
+        scaled = [(rows.long() * by // over).clamp(min=least) for by, over in (SHORTER, LONGER)]
+        found = [one.to(rows.dtype) for one in scaled if least >= 0 and int(one.max()) <= room]
+    for one in found:
+        if one is not None and keeps_structure(source, one.view(source.shape)):
+            yield one.view(source.shape)
 
 
 def _composition(rows: torch.Tensor, total: int) -> torch.Tensor:

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 
-from workers.ipc.tensors import flatten, leaves, relaid
+from workers.ipc.tensors import flatten, leaves, relaid, with_leaves
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite
@@ -57,8 +58,14 @@ from workers.referee.inputs.unvarying import (
     Freedom,
     Variation,
     follows,
+    fraction,
+    identities,
     loosened,
+    other_sizes,
     variations,
+    wider_numbers,
+    with_leaf,
+    with_sources,
 )
 from workers.referee.inputs.value_kinds import may_be_any
 from workers.referee.state import ReferenceState
@@ -73,6 +80,8 @@ SHARING_DRAWS = 2
 """Draws beside the first one that have a structure as well."""
 SLOWEST_S = 0.05
 """Seconds that the reference may take, by the time that it took for a smaller number."""
+IDENTITIES_S = 0.25
+"""Seconds up to which a number's identity cases are looked for."""
 ORDERED = frozenset(["clamp", "clip", "hardtanh"])
 """Operators of two numbers of which the smaller one comes first."""
 VALUES = Distribution(name="other", transform=as_it_is, harsh=True)
@@ -107,6 +116,7 @@ def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
     with _caller(trial) as caller:
         finding = (
             _on_unvarying(caller, 0, announced, notes)
+            or _on_wider_numbers(caller, announced, notes)
             or _on_shared_structure(caller, announced, notes)
             or _on_calls(caller, announced, calls, notes)
             or _on_nested(caller, announced, notes)
@@ -141,6 +151,8 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
         loosened_ones = _loosened_ones(state, announced, place) if number == 0 and argument < len(announced) else ()
         tried = itertools.chain(
             itertools.islice(taken_ones(state, given, place), most if number == 0 else 1),
+            itertools.islice(taken_ones(state, given, place, with_sources(given, place)), MOST_OTHERS),
+            _identities(state, given, place) if number == 0 and _is_number(values[place]) else (),
             itertools.islice(loosened_ones, MOST_LOOSENED),
         )
         is_tried, refusal = False, None
@@ -155,6 +167,24 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
             refusal = refusal or refused
         notes.append(_told(names[place], refusal, given, place, is_tried=is_tried))
     return None
+
+
+def _on_wider_numbers(trial: Trial, announced: list[Any], notes: list[str]) -> GateFinding | None:
+    """What is wrong with single fractions that vary, where they are larger than in any draw and the reference is exact
+    still."""
+    state = trial.state
+    fractions = [place for place, (_, value) in enumerate(leaves(announced)) if fraction(value) is not None]
+    if not set(fractions) - set(state.unvarying):
+        return None
+    draws = [announced, *(state.problem.forward_arguments(trial.draw(0, OWN)) for _ in range(SHARING_DRAWS))]
+    calls = list[tuple[str, Distribution, list[Any]]]()
+    for place, factor, other in wider_numbers(draws):
+        name = _called(state.problem.argument_names, leaves(announced)[place][0])
+        kept = state.problem.limits.kept(announced, other)
+        found = None if is_same(kept, announced) else with_cotangents(state, kept, is_plain=True)
+        if found is not None and state.is_steady_on(found[0]):
+            calls.append((f"values of {name} {factor} times as large as drawn", VALUES, kept))
+    return _on_calls(trial, announced, calls, notes)
 
 
 def _with_defaults(state: ReferenceState, announced: Sequence[Any]) -> list[Any]:
@@ -344,37 +374,107 @@ def _caller(trial: Trial) -> Iterator[Trial]:
         yield other
 
 
-def taken_ones(state: ReferenceState, given: Sequence[Any], place: int) -> Iterator[tuple[Variation, Answer]]:
-    """Other values that the reference takes, with what it makes of them, and on which it gives the same twice: a
-    dropout's rate that was zero would no longer."""
+def taken_ones(
+    state: ReferenceState, given: Sequence[Any], place: int, made: Iterable[Variation] | None = None
+) -> Iterator[tuple[Variation, Answer]]:
+    """Other values that the reference takes, those `made` if any are given, with what it makes of them, and on which it
+    gives the same twice: a dropout's rate that was zero would no longer."""
     path, leaf = leaves(list(given))[place]
-    texts = named_texts(state.problem.problem.source, _last_name(state, path)) if isinstance(leaf, str) else ()
-    seconds_by = 0.0
-    for variation in variations(given, place, random.SystemRandom(), texts):
+    if made is None:
+        texts = named_texts(state.problem.problem.source, _last_name(state, path)) if isinstance(leaf, str) else ()
+        made = variations(given, place, random.SystemRandom(), texts)
+    for variation, answer in _answered(state, given, place, made):
+        call = variation.arguments
+        if _is_fit(call, answer, leaf) and _is_settled(state, call, answer):
+            yield variation, answer
+
+
+def _identities(state: ReferenceState, given: Sequence[Any], place: int) -> Iterator[tuple[Variation, Answer]]:
+    """Other values of a number for which the reference gives an argument back, in memory of its own. A larger size
+    than the first such one may be cut."""
+    if state.problem.is_step:  # where it lies is its gradients' business, too
+        return
+    began, had_size = time.perf_counter(), False
+    own = leaves(list(given))[place][1]
+    for variation, answer in _answered(state, given, place, identities(given, place)):
+        if time.perf_counter() - began > IDENTITIES_S:
+            return
+        call, number = variation.arguments, leaves(variation.arguments)[place][1]
+        is_size = number not in (0, 1)
+        if number != own and not (is_size and had_size) and _gives_back(call, answer):
+            had_size |= is_size
+            if not state.problem.manners(call).aliases and _is_settled(state, call, answer):
+                yield variation, answer
+
+
+def _answered(
+    state: ReferenceState, given: Sequence[Any], place: int, made: Iterable[Variation]
+) -> Iterator[tuple[Variation, Answer]]:
+    """Other values within what the problem promises that the reference takes, and not for long."""
+    largest, seconds_by, own = 0, 0.0, _whole(given, place)
+    is_size = functools.cache(lambda: own in other_sizes(given, place) and not _is_apart(state, given, place))
+    usual = functools.cache(lambda: [one.shape for one in _made_of(state, given) or ()])
+    for variation in made:
         arguments = _within_limits(state, given, variation, place)
         if arguments is None or not _keeps_order(state, given, arguments, place):
             continue
         number = _whole(arguments, place)
-        if abs(number) * seconds_by > SLOWEST_S:
+        if abs(number) * seconds_by > SLOWEST_S:  # by the largest: whatever a call takes beside weighs least there
             continue
         began = time.perf_counter()
         found = with_cotangents(state, arguments, is_plain=True)
         if found is None:
             continue
-        if number:
-            seconds_by = max(seconds_by, (time.perf_counter() - began) / abs(number))
+        if abs(number) > largest:
+            largest, seconds_by = abs(number), (time.perf_counter() - began) / abs(number)
         call, answer = found
-        if _is_fit(call, answer, leaf) and _is_settled(state, call, answer):
+        if 0 <= number <= own or not is_size() or [one.shape for one in _own(state, answer)] != usual():
             yield dataclasses.replace(variation, arguments=call), answer
+
+
+def _is_apart(state: ReferenceState, given: Sequence[Any], place: int) -> bool:
+    """Whether a number that is a size of tensors is another thing: what lies beyond a smaller number counts still."""
+    found = [value for _, value in leaves(list(given))]
+    size = _whole(given, place)
+    tensors = [(index, one) for index, one in enumerate(found) if isinstance(one, torch.Tensor) and index != place]
+    floats = [(index, one) for index, one in tensors if one.layout is torch.strided and one.is_floating_point()]
+    lines = [(index, dim) for index, one in floats for dim in range(one.dim()) if one.shape[dim] == size]
+    for smaller in dict.fromkeys([size - 1, size // 2]) if size and lines else ():
+        cut = with_leaf(given, place, smaller)
+        before = _made_of(state, cut)
+        if before is None:
+            continue
+        for index, dim in lines:
+            other = found[index].clone()
+            other.select(dim, size - 1).copy_(other.select(dim, size - 1) * 0.5)
+            changed = [other if at == index else value for at, (_, value) in enumerate(leaves(cut))]
+            after = _made_of(state, list(with_leaves(cut, changed)))
+            if after is None or all(_agree(*pair) for pair in zip(before, after, strict=True)):
+                return False
+        return True
+    return False
+
+
+def _made_of(state: ReferenceState, arguments: Sequence[Any]) -> list[torch.Tensor] | None:
+    """What the reference makes of arguments, without gradients; None where it does not take them."""
+    found = with_cotangents(state, list(arguments), is_plain=True)
+    return None if found is None else _own(state, found[1])
+
+
+def _own(state: ReferenceState, answer: Answer) -> list[torch.Tensor]:
+    """The tensors of an answer without gradients."""
+    return answer.tensors[: len(answer.tensors) - len(state.problem.gradient_names)]
 
 
 def _is_fit(call: list[Any], answer: Answer, leaf: Any) -> bool:
     """Whether a kernel can be judged by what the reference makes of other values: it returns something, and where a
     number is another one, no argument as it is, which may or may not lie in its own memory."""
-    if not any(one.numel() for one in answer.tensors):
-        return False
-    given = flatten(call) if _is_number(leaf) else []
-    return not any(same_bytes(one, other) for one in answer.tensors for other in given)
+    return any(one.numel() for one in answer.tensors) and not (_is_number(leaf) and _gives_back(call, answer))
+
+
+def _gives_back(call: list[Any], answer: Answer) -> bool:
+    """Whether an argument is returned as it is."""
+    return any(one.numel() and same_bytes(one, other) for one in answer.tensors for other in flatten(call))
 
 
 def _keeps_order(state: ReferenceState, given: Sequence[Any], other: Sequence[Any], place: int) -> bool:
@@ -397,8 +497,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _whole(arguments: Sequence[Any], place: int) -> int:
-    """The whole number that a leaf is; zero where it is none."""
+    """The whole number that a leaf is, or a tensor of one; zero where it is none."""
     value = leaves(list(arguments))[place][1]
+    if isinstance(value, torch.Tensor) and value.layout is torch.strided and value.numel() == 1:
+        value = value.item()
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
@@ -484,7 +586,7 @@ def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, 
     if is_tried:
         return f"passed on other values of {name}"
     if follows(announced, place):
-        return f"{name} follows from another argument and changes with it"
+        return f"{name} follows from another argument, and is tried with that only"
     leaf = leaves(list(announced))[place][1]
     if leaf is None or isinstance(leaf, str):
         return f"{name} is {leaf!r} in every draw: the reference takes nothing else that was tried"

@@ -10,7 +10,16 @@ import pytest
 import torch
 
 from workers.ipc.tensors import leaves
-from workers.referee.inputs.unvarying import Freedom, follows, loosened, unvarying, variations
+from workers.referee.inputs.unvarying import (
+    Freedom,
+    follows,
+    identities,
+    loosened,
+    unvarying,
+    variations,
+    wider_numbers,
+    with_sources,
+)
 
 OFFSETS = torch.arange(0, 65, 8)
 
@@ -157,8 +166,54 @@ def test_a_negative_number_stays_small() -> None:
     assert {1, -2, 0} <= {one[0] for one in varied([-1])}
 
 
-def test_a_number_that_is_a_size_becomes_smaller_only() -> None:
-    assert {one[0] for one in varied([12, torch.randn(12)])} == {11, 6, 1, 0}
+def test_a_number_that_is_a_size_becomes_larger_and_smaller_in_turn() -> None:
+    found = [one[0] for one in varied([12, torch.randn(12)])]
+    assert found[0] > 24
+    assert found[1] in (0, 1, 6)
+    assert {11, 6, 1, 0} <= set(found)
+
+
+def test_a_number_that_follows_from_lengths_changes_with_them() -> None:
+    lengths = torch.tensor([3, 64, 17, 3, 40])
+    mask = torch.arange(100) < lengths[:, None]
+    found = [one.arguments for one in with_sources([torch.randn(5, 100), lengths, 64, mask], 2)]
+    assert [one[2] for one in found] == [40, 96]
+    for _, changed, longest, inside in found:
+        assert longest == int(changed.max())
+        assert torch.equal(inside, torch.arange(100) < changed[:, None])
+
+
+def test_lengths_never_exceed_the_rows_that_they_are_within() -> None:
+    arguments = [torch.randn(5, 80), torch.tensor([3, 64, 17, 3, 40]), 64]
+    assert [one.arguments[2] for one in with_sources(arguments, 2)] == [40]
+
+
+def test_lengths_keep_a_sum_that_is_a_size_when_the_longest_changes() -> None:
+    lengths = torch.tensor([8, 9, 8, 7])
+    for one in with_sources([torch.randn(32, 3), lengths, 9], 2):
+        assert int(one.arguments[1].sum()) == 32
+        assert one.arguments[2] == int(one.arguments[1].max())
+
+
+def test_the_longest_segment_changes_with_offsets_between_the_same_ends() -> None:
+    (found,) = with_sources([OFFSETS, 8], 1)
+    assert (int(found.arguments[0][0]), int(found.arguments[0][-1])) == (0, 64)
+    assert found.arguments[1] == int(found.arguments[0].diff().max()) > 8
+    assert list(with_sources([torch.randperm(9), 3], 1)) == []
+
+
+def test_a_number_becomes_zero_one_and_each_size() -> None:
+    arguments = [torch.randn(4, 8), 3, torch.randn(6, 1), 0.5]
+    assert [one.arguments[1] for one in identities(arguments, 1)] == [3, 4, 6, 8, 0, 1]
+    assert [one.arguments[3] for one in identities(arguments, 3)] == [0.5, 0.0, 1.0]
+
+
+def test_a_single_fraction_that_varies_becomes_wider() -> None:
+    x, same = torch.randn(8), torch.tensor([2.0])
+    found = list(wider_numbers([[x, torch.tensor([1.0]), same, -2.0, 3], [x, torch.tensor([2.0]), same, -1.0, 4]]))
+    assert [(place, factor) for place, factor, _ in found] == [(1, 16), (1, 256), (3, 16), (3, 256)]
+    assert [one[1].tolist() for _, _, one in found[:2]] == [[32.0], [512.0]]
+    assert [one[3] for _, _, one in found[2:]] == [-32.0, -512.0]
 
 
 @pytest.mark.parametrize("number", [0.01, 2.0, -3.0])
