@@ -611,6 +611,12 @@ class ReferenceState:
             return None
         elif [TensorMeta.of(tensor) for tensor in outputs] != (metas or self.metas(number)):
             return None  # outputs as large as the inputs' values say
+        return self.fit_scales(arguments, outputs, distribution)
+
+    def fit_scales(
+        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution
+    ) -> tuple[ErrorScale, ...] | None:
+        """How exact the reference is for these arguments; None where they are not fit to judge a kernel by."""
         scales = self.scales_on(arguments, outputs, distribution)
         if scales is not None and distribution.steady and not _are_steady(scales, outputs):
             return self._bounded_scales(scales, outputs) if distribution is HUGE else None

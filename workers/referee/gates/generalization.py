@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import random
 import time
@@ -14,6 +15,8 @@ import torch
 from services.domain.constraints import sentences
 from services.domain.gates import GateStatus
 from workers.ipc.tensors import flatten
+from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import opened, try_values
@@ -22,6 +25,7 @@ from workers.referee.gates.checks.held_out_timing import time_held_out
 from workers.referee.gates.checks.left_kinds import on_left_kinds
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.mixed_calls import on_mixed, shown
+from workers.referee.gates.checks.odd_sizes import on_odd_sizes
 from workers.referee.gates.checks.other_values import on_other_values, taken
 from workers.referee.gates.checks.parameter_use import with_other_parameters, with_other_settings
 from workers.referee.gates.checks.recovery import after_an_exception
@@ -39,8 +43,16 @@ from workers.referee.gates.checks.size_groups import (
 )
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
+from workers.referee.inputs.dependence import refitted
 from workers.referee.inputs.distributions import OWN, Distribution
-from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
+from workers.referee.inputs.index_structure import (
+    IndexStructure,
+    first_rows,
+    index_structure,
+    more_rows,
+    reaching,
+    row_count,
+)
 from workers.referee.inputs.named_sizes import named_sizes
 from workers.referee.inputs.resize import Axes, resized_at, spread
 from workers.referee.inputs.transforms import any_code
@@ -59,6 +71,8 @@ LEAST = 12
 MOST_ALONE = 6
 """Groups of dimensions that take each kind of size alone."""
 
+MORE_ROWS = (2, 8, 32, 128)
+"""Times the rows, beside indices."""
 LONG = (1 << 16, 5 << 14)
 """Sizes that 16 bits do not count."""
 BEYOND = 8
@@ -147,7 +161,12 @@ def _on_held_out(trial: Trial) -> GateFinding | None:
 
 def _on_derived(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFinding | None:
     """What is wrong on other shapes; `notes` gets what became of each."""
-    finding = _on_each(trial, groups, notes) or on_mixed(trial, groups, notes) or _on_further_sets(trial, notes)
+    finding = (
+        _on_each(trial, groups, notes)
+        or on_mixed(trial, groups, notes)
+        or on_odd_sizes(trial, groups, notes)
+        or _on_further_sets(trial, notes)
+    )
     if finding is None and not _is_enough(trial):
         _tell_unchanged(trial, groups)
     return finding
@@ -331,7 +350,8 @@ def _derived(trial: Trial, groups: list[SizeGroup]) -> Iterator[Derived]:
     be large."""
     state, arguments = trial.state, announced(trial)
     indices = index_structure(flatten(arguments))
-    yield from ((call, None) for call in _fewer_rows(state, arguments, indices))
+    if indices is not None:
+        yield from _other_rows(trial, arguments, indices)
     part = arguments
     for group in groups:
         part = min(part, state.problem.forward_arguments(group.call), key=bytes_of)
@@ -342,12 +362,11 @@ def _derived(trial: Trial, groups: list[SizeGroup]) -> Iterator[Derived]:
         if tensors is not None and (call := taken(state, arguments, tensors)):
             is_far = size < min(LEAST, size_of(flatten(arguments), axes))
             yield call, change if is_far else None
-    if indices is None:
-        general = [group.axes for group in groups if not (group.is_small or group.is_square)]
-        yield from _exchanged(trial, general)
-        if not state.place.is_gpu:
-            yield from _long(trial, general)
-            yield from _counted(trial, general)
+    general = [group.axes for group in groups if not (group.is_small or group.is_square)]
+    yield from _exchanged(trial, general)
+    if not state.place.is_gpu:
+        yield from _long(trial, general)
+        yield from _counted(trial, general)
     yield from _spread(trial, part)
 
 
@@ -418,7 +437,8 @@ def _long_names(trial: Trial) -> list[int]:
 
 def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change]) -> Derived | None:
     """The longest such call after other changes: sizes grow step by step, as long as the reference takes no time."""
-    state, found, started = trial.state, None, flatten(arguments)
+    state, started = trial.state, flatten(arguments)
+    found: tuple[list[Any], Change] | None = None
     for change in before:
         started = change(started) or started
     own = size_of(started, axes)
@@ -438,7 +458,25 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
         found = call, change
         if time.monotonic() - began > longest_s:
             break
-    return found
+    return None if found is None else _reaching(trial, axes, own, found)
+
+
+def _reaching(trial: Trial, axes: Axes, own: int, found: tuple[list[Any], Change]) -> Derived:
+    """The same call with whole numbers that were below the size, and are spread over the dimension that has grown,
+    where the reference takes them as places there."""
+    state, arguments, (long, lengthen) = trial.state, announced(trial), found
+
+    def change(tensors: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        grown = lengthen(tensors)
+        reached = None if grown is None else reaching(grown, own, size_of(grown, axes))
+        return None if grown is None or reached is None else refitted(grown, reached)
+
+    tensors = change(flatten(arguments))
+    call = None if tensors is None else taken(state, arguments, tensors)
+    if call is None:
+        return found
+    pairs = zip(state.expected(call).tensors, state.expected(long).tensors, strict=True)
+    return (call, change) if all(one.shape == other.shape for one, other in pairs) else found
 
 
 def _is_loop(trial: Trial, size: int) -> bool:
@@ -476,14 +514,42 @@ def _spread(trial: Trial, part: list[Any]) -> Iterator[Derived]:
             yield call, None
 
 
-def _fewer_rows(state: ReferenceState, arguments: list[Any], found: IndexStructure | None) -> list[list[Any]]:
-    """Sparse matrices of fewer rows: their indices can be cut together only."""
-    if found is None:
-        return []
-    tensors, most = flatten(arguments), row_count(flatten(arguments), found)
+def _other_rows(trial: Trial, arguments: list[Any], found: IndexStructure) -> Iterator[Derived]:
+    """Sparse matrices, or bags, of fewer rows and of more: their indices change together only. Of the larger ones there
+    is one of twice the rows, and on a CPU one of as many as the reference takes in no time."""
+    state, tensors = trial.state, flatten(arguments)
+    most = row_count(tensors, found)
     counts = dict.fromkeys((min(most, 67), random.SystemRandom().randrange(1, most + 1), 1))
-    cuts = [first_rows(tensors, found, count) for count in counts if count < most]
-    return [call for cut in cuts if (call := taken(state, arguments, cut))]
+    for count in counts:
+        if count < most and (call := taken(state, arguments, first_rows(tensors, found, count))):
+            yield call, None
+    before, largest = state.expected(state.problem.with_cotangents(arguments)), None
+    for times in MORE_ROWS:
+        change = functools.partial(_more_rows, times=times)
+        began = time.monotonic()
+        call = taken(state, arguments, change(tensors))
+        if call is None or (times > MORE_ROWS[0] and bytes_of(call) > LONG_BYTES):
+            break
+        if times == MORE_ROWS[0]:
+            if _is_same(state.expected(call), before):  # it takes rows beyond those that it knows, and ignores them
+                return
+            yield call, None
+        else:
+            largest = call, change
+        if state.place.is_gpu or time.monotonic() - began > LONG_S:
+            break
+    if largest is not None:
+        yield largest
+
+
+def _more_rows(tensors: list[torch.Tensor], *, times: int) -> list[torch.Tensor]:
+    found = index_structure(tensors)
+    return tensors if found is None else more_rows(tensors, found, times)
+
+
+def _is_same(answer: Answer, other: Answer) -> bool:
+    pairs = zip(answer.tensors, other.tensors, strict=True)
+    return all(one.shape == before.shape and same_bytes(one, before) for one, before in pairs)
 
 
 def _other_sizes(trial: Trial, tensors: list[torch.Tensor], groups: list[SizeGroup]) -> Iterator[tuple[Axes, int]]:

@@ -16,6 +16,8 @@ LONG_SHARE = 0.5
 """Of the entries of an uneven draw, those in few long rows; each has a quarter of what is left, if it can."""
 EMPTY_SHARE = 1 / 3
 """Of the other rows, those without an entry."""
+LEAST_REACHING = 4
+"""Whole numbers below which all may lie within any size by chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +119,42 @@ def first_rows(tensors: Sequence[torch.Tensor], found: IndexStructure, count: in
             belongs = place in found.places or (one.dim() > 0 and one.shape[0] == found.entries)
             cut.append(one[:entries].contiguous() if belongs else one)
     return cut
+
+
+def more_rows(tensors: Sequence[torch.Tensor], found: IndexStructure, times: int) -> list[torch.Tensor]:
+    """The tensors with so many times the rows and entries, or coordinates: what is not in order is turned round in
+    every second copy, so that its rows are new ones."""
+    longer, rows = list(tensors), _starts_and_columns(tensors, found)[0].numel() - 1
+    for place, one in enumerate(tensors):
+        number = torch.arange(times, device=one.device, dtype=one.dtype if one.dtype in INDEX_DTYPES else torch.int64)
+        if place == found.starts:
+            further = one[1:] + number.unsqueeze(1) * found.entries
+            longer[place] = torch.cat((one[:1], further.reshape(-1)))
+        elif place == found.rows == found.columns:
+            further = one.unsqueeze(1).repeat(1, times, 1)
+            further[0] += number.unsqueeze(1) * rows
+            longer[place] = further.flatten(1)
+        elif place == found.rows:
+            longer[place] = (one + number.unsqueeze(1) * rows).reshape(-1)
+        elif place in found.places:
+            longer[place] = one.repeat(times)
+        elif one.dim() > 0 and one.shape[0] == found.entries:
+            longer[place] = torch.cat([one.flip(0) if odd % 2 else one for odd in range(times)])
+    return longer
+
+
+def reaching(tensors: Sequence[torch.Tensor], size: int, new: int) -> list[torch.Tensor] | None:
+    """The tensors, those that may hold places in a dimension that has grown from `size` spread over all of it, in the
+    same order; None where none does."""
+    together, changed = index_structure(tensors), list(tensors)
+    kept = {together.starts, together.rows} if together is not None else set[int | None]()
+    for place, one in enumerate(tensors):
+        if place in kept or one.dtype not in INDEX_DTYPES or one.numel() < LEAST_REACHING:
+            continue
+        low, high = (int(end) for end in one.aminmax())
+        if low >= 0 and size // 2 < high < size:
+            changed[place] = (one.long() * (new - 1) // (size - 1)).to(one.dtype)
+    return changed if any(one is not other for one, other in zip(tensors, changed, strict=True)) else None
 
 
 def row_count(tensors: Sequence[torch.Tensor], found: IndexStructure) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ FEW_PLACES = 12
 """Places below which all may lie in the first half of a dimension by chance."""
 LEAST_PLACES = 8
 """Places below which indices are not spread anew: hardly two of them would differ."""
+MOST_GAP_BYTES = 64 << 20
+"""Of a slice with its gaps: larger ones come without."""
 Steps = Mapping[tuple[int, int], int]
 """What sizes are multiples of, by a tensor's place in a call and its dimension; 0 where a size is fixed."""
 NO_STEPS: Steps = {}
@@ -294,10 +297,30 @@ def _with_structure(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor
 
 
 def _laid_as(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
-    """The change, its dimensions in memory in the order of the tensor's, and repeated where those are."""
+    """The change, its dimensions in memory in the order of the tensor's, as far apart in proportion, and repeated where
+    those are."""
     shape = changed.shape
     for dimension, size in enumerate(base_of(tensor).shape):
         changed = changed.narrow(dimension, 0, min(1, shape[dimension])) if size == 1 else changed
     order = sorted(range(tensor.dim()), key=tensor.stride().__getitem__, reverse=True)
-    made = torch.empty_permuted(changed.shape, order, dtype=changed.dtype, device=changed.device)
+    rooms, apart = _rooms(tensor, order, changed.shape)
+    if math.prod(rooms) * apart * changed.element_size() > MOST_GAP_BYTES:
+        rooms, apart = tuple(changed.shape), 1
+    made = torch.empty_permuted((*rooms, apart), (*order, tensor.dim()), dtype=changed.dtype, device=changed.device)
+    made = made.select(-1, 0)
+    for dimension, size in enumerate(changed.shape):
+        made = made.narrow(dimension, 0, size)
     return made.copy_(changed).expand(shape)
+
+
+def _rooms(tensor: torch.Tensor, order: Sequence[int], shape: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """Sizes of what a changed tensor of that shape is a slice of, in proportion to the tensor's own, and how far its
+    neighbours lie apart. Without gaps where the tensor's elements are in each other's way."""
+    rooms, base = list(shape), base_of(tensor)
+    steps = [(dimension, base.stride(dimension)) for dimension in order if base.shape[dimension] > 1]
+    for (_, outer), (dimension, inner) in itertools.pairwise(steps):
+        size = base.shape[dimension]
+        if outer % inner or outer // inner < size:
+            return tuple(shape), 1
+        rooms[dimension] = max(shape[dimension], round(outer // inner * shape[dimension] / size))
+    return tuple(rooms), steps[-1][1] if steps else 1

@@ -33,6 +33,8 @@ BITS = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: 
 NAN_KINDS = 3
 PLANTED = 1 / 8
 """Of elements in whose place a named number is put."""
+MOST_AT_END = 8
+"""Places at the end of a row that hold its largest value."""
 Transform = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -141,14 +143,29 @@ def _spiked(tensor: torch.Tensor, pairs: int) -> torch.Tensor:
 
 
 def ties(tensor: torch.Tensor) -> torch.Tensor:
-    """Few different values, and constant rows. Those hold a power of two, of which means are exact."""
+    """Few different values, rows (and now and then columns) that end with several of their largest value and have it
+    nowhere else, and constant rows. Those hold a power of two, of which means are exact."""
     step = max(float(sampled_values(tensor).double().std()) / 2, 1e-30)
     rows = rows_of(tensor).div(step).round_().mul_(step)
+    _end_with_largest(rows)
     chosen = torch.randperm(rows.shape[0], device=tensor.device)[: rows.shape[0] // 8]
     first = rows[chosen, :1].float()
     power = torch.exp2(torch.round(torch.log2(first.abs().clamp_min(1e-6)))).copysign(first)
     rows[chosen] = power.to(tensor.dtype)
+    if random.random() < 0.5:  # noqa: S311 - seeded with the draw
+        _end_with_largest(rows.t())
     return rows.view(tensor.shape)
+
+
+def _end_with_largest(rows: torch.Tensor) -> None:
+    """Let some rows end with their largest value, two times or more: where they do, they have it nowhere else."""
+    count, size = rows.shape
+    is_chosen = torch.rand(count, 1, device=rows.device) < (1 / 8 if count > 1 else 1 / 2)
+    begin = size - torch.randint(2, MOST_AT_END + 1, (count, 1), device=rows.device)
+    low, high = rows.aminmax(dim=-1, keepdim=True)
+    is_end = torch.arange(size, device=rows.device) >= begin.clamp_min(size // 2)
+    changed = torch.where(is_end, high, torch.where(rows == high, low, rows))
+    rows.copy_(torch.where(is_chosen, changed, rows))
 
 
 def ordered(tensor: torch.Tensor) -> torch.Tensor:

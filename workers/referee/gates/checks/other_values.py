@@ -104,11 +104,8 @@ def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
     gets what became of them."""
     state = trial.state
     announced = state.problem.forward_arguments(trial.draw(0, OWN))
-    kinds = (one for number in state.named_indices for one in (with_mark(number), only_mark(number)))
-    marks = [one for one in (*kinds, FEW_FLOATS) if changes(announced, one)]
     ranges = _ranges(state, announced)
-    calls = [(f"{mark.name} values", VALUES, drawn(announced, mark)) for mark in marks]
-    calls += _related(state, announced)
+    calls = _marked(state, announced) + _related(state, announced)
     has_defaults = len(_with_defaults(state, announced)) > len(announced)
     if not (state.unvarying or calls or ranges or has_defaults or flatten(announced)):
         return None
@@ -125,6 +122,32 @@ def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
         for number in random.SystemRandom().sample(others, min(OTHER_SETS, len(others))):
             finding = finding or _on_another_set(caller, number, len(leaves(announced)))
     return finding
+
+
+def on_values_at(trial: Trial, arguments: list[Any], where: str, notes: list[str]) -> GateFinding | None:
+    """What is wrong in a call of other sizes with indices that the model names, with equal tensors, and with values
+    that lack a structure; `notes` gets what became of them."""
+    state = trial.state
+    calls = _marked(state, arguments) + _related(state, arguments)
+    paths = [path for path, _ in leaves(arguments)]
+    for place in state.unvarying:
+        if place < len(paths) and not state.problem.limits.is_fixed(_argument(paths[place])):
+            name = _called(state.problem.argument_names, paths[place])
+            variations = (one for one, _ in itertools.islice(_loosened_ones(state, arguments, place), MOST_LOOSENED))
+            calls += [
+                (f"{one.what} {name}", VALUES, state.problem.forward_arguments(one.arguments)) for one in variations
+            ]
+    with _caller(trial) as caller:
+        return _on_calls(
+            caller, arguments, [(f"{where}, {what}", kind, changed) for what, kind, changed in calls], notes
+        )
+
+
+def _marked(state: ReferenceState, arguments: list[Any]) -> list[tuple[str, Distribution, list[Any]]]:
+    """Calls with indices that the model names, in places and everywhere, and with floats that are of a few kinds."""
+    kinds = (one for number in state.named_indices for one in (with_mark(number), only_mark(number)))
+    marks = [one for one in (*kinds, FEW_FLOATS) if changes(arguments, one)]
+    return [(f"{mark.name} values", VALUES, drawn(arguments, mark)) for mark in marks]
 
 
 def _on_another_set(trial: Trial, number: int, count: int) -> GateFinding | None:

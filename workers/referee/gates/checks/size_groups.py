@@ -13,7 +13,14 @@ from workers.ipc.sparse import holds_sparse
 from workers.ipc.tensors import flatten, structure
 from workers.referee.gates.checks.other_values import taken
 from workers.referee.inputs.distributions import OWN
-from workers.referee.inputs.index_structure import INDEX_DTYPES, IndexStructure, index_structure, row_count
+from workers.referee.inputs.index_structure import (
+    INDEX_DTYPES,
+    IndexStructure,
+    first_rows,
+    index_structure,
+    more_rows,
+    row_count,
+)
 from workers.referee.inputs.resize import (
     SMALL,
     Axes,
@@ -131,10 +138,16 @@ def unchanged(trial: Trial, arguments: list[Any], groups: Sequence[SizeGroup]) -
     """Dimensions in no group though the reference takes another size, or though nothing is known of that: where
     arguments may broadcast, outputs do not grow, or a structure would break."""
     tensors, known = flatten(arguments), {one for group in groups for one in group.axes}
-    if index_structure(tensors) is not None or holds_sparse(structure(arguments, [])):
+    indices = index_structure(tensors)
+    if holds_sparse(structure(arguments, [])):
         return []
     steps = trial.state.problem.limits.steps(arguments)
     found = list[tuple[int, int]]()
+    if indices is not None:
+        with_rows = _with_rows(trial, arguments, indices)
+        known |= with_rows
+        starts = [] if with_rows or indices.starts is None else [(indices.starts, 0)]
+        found += [one for one in starts if steps.get(one) != 0]
     for place, tensor in enumerate(tensors):
         for axis, size in enumerate(tensor.shape):
             if (place, axis) in known or size == 0 or steps.get((place, axis)) == 0 or tensor.dtype in INDEX_DTYPES:
@@ -142,10 +155,21 @@ def unchanged(trial: Trial, arguments: list[Any], groups: Sequence[SizeGroup]) -
             sets = [((place, axis),), *growing_together(tensors, (place, axis))]
             made = [to_size(trial, axes, size + FEW_MORE[0], apart=False)(tensors) for axes in sets]
             calls = [one for one in made if one is not None]
-            is_open = size < SMALL or len(groups) >= MOST_GROUPS
+            is_named = indices is not None and _is_named(tensors, indices, [(place, axis)])
+            is_open = size < SMALL or len(groups) >= MOST_GROUPS or is_named
             if not calls or (is_open and any(taken(trial.state, arguments, one) is not None for one in calls)):
                 found.append((place, axis))
     return found
+
+
+def _with_rows(trial: Trial, arguments: list[Any], found: IndexStructure) -> set[tuple[int, int]]:
+    """The dimensions that change where there are fewer rows, or more, beside indices, as far as the reference takes
+    that."""
+    tensors = flatten(arguments)
+    for other in (first_rows(tensors, found, row_count(tensors, found) // 2), more_rows(tensors, found, 2)):
+        if taken(trial.state, arguments, other) is not None:
+            return {(place, 0) for place, one in enumerate(other) if one is not tensors[place]}
+    return set()
 
 
 def _squares(trial: Trial, arguments: list[Any], found: Sequence[SizeGroup]) -> Iterator[SizeGroup]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn import functional
 
 from tests.unit.workers.referee.boundary.test_runner_client import against, frozen, honest, loaded  # noqa: F401 - a fixture
 from tests.unit.workers.referee.gates.checks.test_calls import WEIGHT, trial_of
@@ -32,9 +33,11 @@ from workers.referee.gates.generalization import (
     _long,
     _may_be_slow,
     _on_derived,
+    _other_rows,
     _tell_unchanged,
 )
 from workers.referee.inputs.constraints import Limits
+from workers.referee.inputs.index_structure import index_structure
 
 
 def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
@@ -50,6 +53,7 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     state.usable = lambda _number: ()
     state.left_out = state.unvarying = ()
     state.set_numbers = [0]
+    state.named_indices, state.knows_ties, state.place = (), True, SimpleNamespace(is_gpu=False)
     state.changed = lambda arguments, _kind: arguments
     problem.argument_names = ("x",)
     state.names, state.analysis = {"mul"}, SimpleNamespace(operators=[])
@@ -161,6 +165,72 @@ def test_sizes_that_may_broadcast_are_said_to_have_stayed() -> None:
     _tell_unchanged(trial, list(size_groups(trial, announced(trial))))
     (note,) = trial.notes
     assert note.startswith("PROVEN FOR THE ANNOUNCED SIZES OF `x` (dimension 0: 1), `bias` (dimension 0: 1)")
+
+
+def bags() -> list[torch.Tensor]:
+    cuts = torch.randperm(255)[:63].sort().values + 1
+    offsets = torch.cat((torch.zeros(1, dtype=torch.long), cuts, torch.tensor([256])))
+    return [torch.randn(100, 4), torch.randint(0, 100, (256,)), offsets]
+
+
+def means(table: torch.Tensor, index: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    return functional.embedding_bag(index, table, offsets, mode="mean", include_last_offset=True)
+
+
+def trial_on_bags(forward: Any) -> Any:
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    trial.draw = lambda *_given: bags()
+    trial.state.place = SimpleNamespace(is_gpu=False)
+    trial.state.problem.argument_names = ("table", "index", "offsets")
+
+    def expected(arguments: list[Any]) -> Answer:
+        try:
+            return Answer.of(forward(*arguments))
+        except (RuntimeError, IndexError) as error:
+            raise Refused(str(error), "") from None
+
+    trial.state.expected = trial.state.problem.run = expected
+    return trial
+
+
+@pytest.mark.parametrize(
+    ("forward", "has_more"), [(means, True), (lambda *given: means(*given)[:64] if len(given[2]) > 64 else None, False)]
+)
+def test_rows_are_added_beside_offsets_where_the_reference_does_not_ignore_them(
+    monkeypatch: pytest.MonkeyPatch, forward: Any, has_more: bool
+) -> None:
+    monkeypatch.setattr(generalization, "LONG_S", 60.0)
+    trial, found = trial_on_bags(forward), index_structure(bags())
+    assert found is not None
+    calls = list(_other_rows(trial, announced(trial), found))
+    sizes = [arguments[2].numel() - 1 for arguments, _ in calls if arguments[2].numel() > 65]
+    assert sizes == ([2 * 64, 128 * 64] if has_more else [])
+    assert [change is not None for _, change in calls if change] == ([True] if has_more else [])
+
+
+def test_indices_reach_the_end_of_a_table_that_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generalization, "LONG_S", 60.0)
+    trial = trial_on_bags(means)
+    ((arguments, change),) = _long(trial, [((0, 0),)])
+    assert int(arguments[1].max()) > 0.9 * arguments[0].shape[0] > 0.9 * LONG[0]
+    assert change is not None
+    trial = trial_on_bags(lambda table, index, offsets: means(table, index.clamp(max=99), offsets).sum(dim=0))
+    assert len(list(_long(trial, [((0, 0),)]))) == 1
+
+
+def test_sizes_beside_offsets_that_stayed_are_named() -> None:
+    trial = trial_on_bags(means)
+    groups = list(size_groups(trial, announced(trial)))
+    _tell_unchanged(trial, groups)
+    assert not trial.notes  # rows and the table's sizes all change
+
+    def of_these(table: torch.Tensor, index: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+        return means(table, index, offsets) + torch.zeros(64, 1)
+
+    trial = trial_on_bags(of_these)
+    _tell_unchanged(trial, groups)
+    (note,) = trial.notes
+    assert note.startswith("PROVEN FOR THE ANNOUNCED SIZES OF `offsets` (dimension 0: 65)")
 
 
 def test_a_loop_takes_ten_thousand_steps(monkeypatch: pytest.MonkeyPatch) -> None:

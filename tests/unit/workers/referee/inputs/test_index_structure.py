@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from workers.referee.inputs.distributions import UNEVEN, WHOLE, changes, drawn, loose
-from workers.referee.inputs.index_structure import first_rows, index_structure, row_count, uneven
+from workers.referee.inputs.index_structure import first_rows, index_structure, more_rows, reaching, row_count, uneven
 
 
 def compressed(rows: int = 64, width: int = 128, entries: int = 1024) -> list[torch.Tensor]:
@@ -117,3 +117,42 @@ def test_fewer_rows_are_cut_with_their_entries() -> None:
     assert found is not None
     places, values, _ = first_rows(pairs, found, 5)
     assert (places.shape, values.shape) == ((2, 5), (5,))
+
+
+def test_more_rows_repeat_the_entries_and_hold_new_values() -> None:
+    given = compressed()
+    found = index_structure(given)
+    assert found is not None
+    starts, columns, values, x = more_rows(given, found, 3)
+    again = index_structure([starts, columns, values, x])
+    assert again is not None
+    assert again.ordered
+    assert (starts.numel(), again.entries) == (3 * 64 + 1, 3 * 1024)
+    assert torch.equal(starts[:65], given[0])
+    assert torch.equal(columns[1024:2048], given[1])
+    assert torch.equal(values[1024:2048], given[2].flip(0))
+    assert x is given[3]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_more_coordinates_are_those_of_more_rows(together: bool) -> None:
+    given = coordinates(together=together)
+    found = index_structure(given)
+    assert found is not None
+    longer = more_rows(given, found, 2)
+    again = index_structure(longer)
+    assert again is not None
+    assert again.entries == 2048
+    rows = longer[0][0] if together else longer[0]
+    assert int(rows.max()) == 2 * int((given[0][0] if together else given[0]).max()) + 1
+
+
+def test_places_reach_the_end_of_what_has_grown_and_other_whole_numbers_stay() -> None:
+    tokens, labels, offsets = torch.randint(0, 2048, (4096,)), torch.randint(0, 10, (4096,)), torch.tensor([0, 9, 4096])
+    tokens[0] = 2047
+    found = reaching([torch.randn(70_000, 2), tokens, labels, offsets], 2048, 70_000)
+    assert found is not None
+    assert int(found[1].max()) == 69_999
+    assert found[2] is labels
+    assert found[3] is offsets
+    assert reaching([torch.randn(70_000, 2), labels], 2048, 70_000) is None

@@ -209,3 +209,32 @@ def test_dimensions_of_few_places_grow_but_for_what_may_broadcast() -> None:
     assert growing_together([image, image.clone()], (0, 0)) == [((0, 0), (1, 0))]
     assert growing_together([image, torch.randn(1, 3, 1, 1)], (0, 0)) == []
     assert ((0, 1),) in growing_together([image], (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("tensor", "axis", "new", "stride"),
+    [
+        (torch.randn(512, 512)[:, :256], 1, 67, (134, 1)),
+        (torch.randn(512, 512)[:, :256], 1, 300, (600, 1)),
+        (torch.randn(512, 512)[:, :256], 0, 67, (512, 1)),
+        (torch.randn(8, 16, 64)[..., :32].transpose(0, 1), 0, 7, (64, 7 * 64, 1)),
+        (torch.randn(64, 32)[:, ::2], 1, 9, (18, 2)),
+        (torch.randn(64, 100).t(), 0, 9, (1, 9)),
+        (torch.randn(100).unfold(0, 8, 4), 1, 7, (7, 1)),
+    ],
+)
+def test_rows_of_a_slice_stay_as_far_apart_in_proportion(
+    tensor: torch.Tensor, axis: int, new: int, stride: tuple[int, ...]
+) -> None:
+    found = resized_at([tensor], [(0, axis)], new)
+    assert found is not None
+    assert found[0].shape[axis] == new
+    assert found[0].stride() == stride
+    if new < tensor.shape[axis]:
+        assert torch.equal(found[0], tensor.narrow(axis, 0, new))
+
+
+def test_none_of_a_slice_is_none() -> None:
+    found = resized_at([torch.randn(512, 512)[:, :256]], [(0, 1)], 0)
+    assert found is not None
+    assert found[0].shape == (512, 0)
