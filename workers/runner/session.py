@@ -238,12 +238,13 @@ class RunnerServer:
                 return construct(module, self.class_name, init_inputs, seed)
 
             torch.manual_seed(seed)
+            first = self._built is None  # further models are many, and a team takes its time where others work too
             with torch.set_grad_enabled(is_candidate), self._place.device:
-                before = process_state()
+                before = process_state(team=first)
                 model, seeded = seeds_of_others(constructed, constructed, asks=is_candidate)
                 self._changed += (*changed_since(before, free=FREE_TO_BUILD), *seeded)
             torch.set_num_threads(asked.threads)  # whatever the module has set
-            self._built = process_state() if is_candidate else None
+            self._built = {**(self._built or {}), **process_state(team=first)} if is_candidate else None
             return model.to(self._place.device)
 
         self._build, self._plan = build, asked.step
