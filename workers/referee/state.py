@@ -538,6 +538,11 @@ class ReferenceState:
         None where that is the model's."""
         return frozenset(self._learned().shares)
 
+    @property
+    def modes(self) -> frozenset[tuple[int, str]]:
+        """Outputs of the reference that a mode of torch makes other tensors than usual, and what they are."""
+        return frozenset(self._learned().modes)
+
     def _learned(self) -> Manners:
         if self._manners is None:
             self._manners = self.problem.manners(self.draw(0, OWN))

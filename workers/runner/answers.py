@@ -106,10 +106,13 @@ class OutputClaim:
     """How it lies in the runner's memory; None where it has no strides."""
     shared: str | None = None
     """What it has elements in common with, beside inputs: an earlier output, or the model."""
+    mode: str | None = None
+    """What it is because of the mode of torch in which it was made, where that was not the caller's."""
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for what no output is."""
-        _check(len(self.kind) <= MAX_NAME and len(self.shared or "") <= MAX_NAME, "a name is too long")
+        names = (self.kind, self.shared or "", self.mode or "")
+        _check(all(len(name) <= MAX_NAME for name in names), "a name is too long")
         _check((self.kind == "tensor") == (self.meta is not None), "only tensors have shape and dtype")
         _check(self.alias is None or 0 <= self.alias < MAX_ELEMENTS, "an input has an index")
         if self.meta is None:
@@ -234,9 +237,12 @@ class RunnerError:
     """Whether it is about memory."""
     broken: bool
     """Whether the device's context is lost."""
+    changed: tuple[str, ...] = ()
+    """What the call that raised left otherwise in its process than the model's building."""
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for what no error is."""
+        _check_names(self.changed)
         _check(len(self.text) <= MAX_TEXT, "the text is too long")
         _check(self.line is None or 0 < self.line < 1 << 31, "a line has a number")
 

@@ -14,6 +14,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from workers.ipc.tensors import TensorMeta, begins_in, flatten, overlap, shares_memory
 from workers.runner.answers import MAX_ELEMENTS, MAX_NAME, OutputClaim
 
+INFERENCE, RECORDED = "an inference tensor", "a tensor that requires gradients"
 LEAST_IN_PARTS = 64 << 10
 """Bytes of an output from which on it is copied in parts."""
 PARTS = 16
@@ -56,8 +57,11 @@ def _parts(size: int, least: int = LEAST_IN_PARTS) -> list[tuple[int, int]]:
     return _shuffled.sample(list(itertools.pairwise(borders)), count)
 
 
-def describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.device, shared: str | None) -> OutputClaim:
-    """What an output is, and how it lies in memory; `shared` names what it has elements in common with."""
+def describe_output(
+    item: Any, inputs: Sequence[torch.Tensor], device: torch.device, shared: str | None, *, records: bool = False
+) -> OutputClaim:
+    """What an output is, and how it lies in memory; `shared` names what it has elements in common with, and `records`
+    says whether gradients were recorded, or asked of arguments."""
     if type(item) is not torch.Tensor:
         return OutputClaim(kind=f"{type(item).__module__}.{type(item).__qualname__}"[:MAX_NAME], shared=shared)
     if item.is_nested:
@@ -72,7 +76,16 @@ def describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.dev
         written_out=written_out,
         strides=_strides(item) if item.layout is torch.strided else None,
         shared=shared,
+        mode=mode_of(item, records=records),
     )
+
+
+def mode_of(item: torch.Tensor, *, records: bool = False) -> str | None:
+    """What an output is that was made in another mode of torch than its caller's, who can neither change an inference
+    tensor nor use it in a graph; with `records`, gradients are his."""
+    if item.is_inference():
+        return INFERENCE
+    return RECORDED if item.requires_grad and not records else None
 
 
 def _strides(item: torch.Tensor) -> tuple[int, ...]:
@@ -107,12 +120,13 @@ def shared_with(item: torch.Tensor, earlier: Sequence[torch.Tensor], state: Sequ
     return "a parameter or buffer of the model" if _alias(item, state) is not None else None
 
 
-def keeps_outputs(model: Callable[..., Any], arguments: Sequence[Any]) -> bool:
-    """Whether memory of one call's outputs is there when nobody but the model can hold it."""
+def keeps_outputs(model: Callable[..., Any], arguments: Sequence[Any], others: Sequence[torch.Tensor] = ()) -> bool:
+    """Whether memory of one call's outputs is there when nobody but the model can hold it; outputs that lie in
+    `others`, which are arguments and the model's own tensors, are left out."""
     weak = [
         StorageWeakRef(one.untyped_storage())  # type: ignore[no-untyped-call]
         for one in flatten(model(*arguments))
-        if one.layout is torch.strided and one.numel()
+        if one.layout is torch.strided and one.numel() and _alias(one, others) is None
     ]
     return not all(one.expired() for one in weak)  # type: ignore[no-untyped-call]
 

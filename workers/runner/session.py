@@ -71,7 +71,14 @@ from workers.runner.model import (
 )
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, overwrite, shared_with, write
-from workers.runner.process_state import FREE_TO_BUILD, changed_since, own_bytes, process_state
+from workers.runner.process_state import (
+    FREE_TO_BUILD,
+    FREE_TO_REFUSE,
+    changed_since,
+    own_bytes,
+    process_state,
+    seeds_of_others,
+)
 from workers.runner.protocol import Manner, ModelOrigin, ThreadTeam
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched, shortened
 from workers.runner.streams import captured, run_held_up
@@ -84,6 +91,8 @@ CROWD_S = 0.1
 """How long more models are built and called, in seconds; the last one may take longer."""
 OTHER = "other"
 """What a second instance of the model's class is called."""
+TEAM_SHARE = 0.25
+"""Of observed calls: those around which the modes of all threads are read."""
 OTHER_VARIABLES = 0.5
 """Share of the candidates' processes that begin without the variables that a runner sets, and with others."""
 NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUDA out of memory")
@@ -124,6 +133,8 @@ class RunnerServer:
         """Values for the model's parameters and buffers, with the reference's names."""
         self._changed: tuple[str, ...] = ()
         """What the module's import and the latest model's building left otherwise than they found it."""
+        self._built: dict[str, object] | None = None
+        """What of the process the latest model's building left; None where the model is no candidate's."""
         self._token: Any = None
         """Of the request that is being answered."""
         self._slot = 0
@@ -131,6 +142,8 @@ class RunnerServer:
         self._waited_s = 0.0
         self._overwrites = False
         """Whether the outputs of the last call are written over when they are handed over."""
+        self._records = False
+        """Whether gradients were recorded in the last call, or asked of its arguments."""
         self._outputs: Any = None
         self._batch: Batch | None = None
         self._inputs: tuple[torch.Tensor, ...] = ()
@@ -151,12 +164,20 @@ class RunnerServer:
             self._channel.send({"token": self._token, **ANSWERS.encode(self._answer(message))})
 
     def _answer(self, message: Message) -> RunnerAnswer:
-        try:
-            request = protocol.REQUESTS.decode(message.body)
-            with torch.no_grad():
+        request: protocol.RunnerRequest | None = None
+        with torch.no_grad():
+            try:
+                request = protocol.REQUESTS.decode(message.body)
                 return self._operations[type(request)](request, message)
-        except BaseException as error:  # noqa: BLE001 - whatever a candidate raises is reported, SystemExit too
-            return _described(error, self._module_name, broken=self._is_broken())
+            except BaseException as error:  # noqa: BLE001 - whatever a candidate raises is reported, SystemExit too
+                changed = self._changed_by(request)
+                return _described(error, self._module_name, broken=self._is_broken(), changed=changed)
+
+    def _changed_by(self, request: protocol.RunnerRequest | None) -> tuple[str, ...]:
+        """What a call that raised an exception left otherwise in the process than the latest model's building."""
+        if self._built is None or not isinstance(request, protocol.RUNNING):
+            return ()
+        return changed_since(self._built, free=FREE_TO_REFUSE)
 
     def _acts(self) -> dict[type[protocol.RunnerRequest], Act]:
         """What is done for each request. A method, so that kinds of runners can add theirs."""
@@ -204,18 +225,26 @@ class RunnerServer:
             exchange_variables(asked.threads)
         with torch.set_grad_enabled(is_candidate):
             before = process_state()
-            module = import_source(asked.source, self._module_name)
-            self._changed = changed_since(before, free=FREE_TO_BUILD)
+            imported = functools.partial(import_source, asked.source)
+            module, seeded = seeds_of_others(
+                lambda: imported(self._module_name), lambda: imported(drawn_name()), asks=is_candidate
+            )
+            self._changed = (*changed_since(before, free=FREE_TO_BUILD), *seeded)
         given = [tensor.clone() for tensor in init.tensors]
 
         def build(seed: int, init: Any = None) -> torch.nn.Module:
-            init_inputs = decode(asked.init, [tensor.clone() for tensor in given]) if init is None else init
+            def constructed() -> torch.nn.Module:
+                init_inputs = decode(asked.init, [tensor.clone() for tensor in given]) if init is None else init
+                return construct(module, self.class_name, init_inputs, seed)
+
             torch.manual_seed(seed)
+            first = self._built is None  # further models are many, and a team takes its time where others work too
             with torch.set_grad_enabled(is_candidate), self._place.device:
-                before = process_state()
-                model = construct(module, self.class_name, init_inputs, seed)
-                self._changed += changed_since(before, free=FREE_TO_BUILD)
+                before = process_state(team=first)
+                model, seeded = seeds_of_others(constructed, constructed, asks=is_candidate)
+                self._changed += (*changed_since(before, free=FREE_TO_BUILD), *seeded)
             torch.set_num_threads(asked.threads)  # whatever the module has set
+            self._built = {**(self._built or {}), **process_state(team=first)} if is_candidate else None
             return model.to(self._place.device)
 
         self._build, self._plan = build, asked.step
@@ -369,6 +398,7 @@ class RunnerServer:
     def _call(self, asked: protocol.CallModel, _message: Message) -> ModelCalled:
         arguments, self._batch = self._enter(asked.slot), None
         model, self._overwrites = self._models[asked.model], asked.form.overwrite
+        self._records = bool(asked.form.manner & (Manner.GRADIENTS | Manner.REQUIRED))
         if asked.form.use is not None and isinstance(model, ModelStep):
             model = functools.partial(model.used, asked.form.use)
         if asked.form.names:
@@ -380,7 +410,7 @@ class RunnerServer:
         form = asked.form
         if asked.observe:
             with surroundings(form.manner):
-                before = process_state()
+                before = process_state(team=random.SystemRandom().random() < TEAM_SHARE)
                 seen = observe_guarded(model, arguments, self._place.synchronize)
                 changed = changed_since(before)
             self._outputs, handed = seen.result, None
@@ -414,7 +444,8 @@ class RunnerServer:
         return ModelCalled(seconds=_now() - started)
 
     def _tell_what_is_kept(self, asked: protocol.AskWhatIsKept, _message: Message) -> OutputsKept:
-        return OutputsKept(kept=keeps_outputs(self._models["plain"], self._enter(asked.slot)))
+        arguments = self._enter(asked.slot)
+        return OutputsKept(kept=keeps_outputs(self._models["plain"], arguments, (*self._inputs, *self._state)))
 
     def _own_memory(self, manner: Manner, arguments: Sequence[Any]) -> OwnMemory | None:
         """Copies of the arguments, but for cotangents, which are not in yet; None where none are asked for."""
@@ -453,12 +484,18 @@ class RunnerServer:
         written = self._written or (self._out is not None and write(items, self._out.tensors[0]))
         self._written = False
         described = tuple(
-            describe_output(item, self._inputs, self._place.device, shared_with(item, items[:index], self._state))
+            describe_output(
+                item,
+                self._inputs,
+                self._place.device,
+                shared_with(item, items[:index], self._state),
+                records=self._records,
+            )
             for index, item in enumerate(items)
         )
         if self._overwrites and written:
             overwrite(items, described)
-        self._overwrites = False
+        self._overwrites, self._records = False, False
         return HandedOver(outputs=described, structure=nesting, written=written)
 
     def _finish_call(self) -> None:
@@ -559,7 +596,7 @@ def serve_on_gpu(connection: socket.socket) -> None:
     serve(connection, CudaTensorDevice())
 
 
-def _described(error: BaseException, module_name: str, *, broken: bool) -> RunnerError:
+def _described(error: BaseException, module_name: str, *, broken: bool, changed: tuple[str, ...] = ()) -> RunnerError:
     own = f"/{module_name}.py"
     frames = [
         frame
@@ -575,4 +612,5 @@ def _described(error: BaseException, module_name: str, *, broken: bool) -> Runne
         line=line if type(line) is int and 0 < line < 1 << 31 else None,
         memory=isinstance(error, MemoryError | torch.OutOfMemoryError) or any(part in text for part in NO_MEMORY),
         broken=broken,
+        changed=changed,
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from workers.ipc.tensors import flatten, mapped
+from workers.ipc.tensors import flatten, mapped, put
 
 FILLED = 3
 """Tensors that are made in place of one that is gone, so that one of them lies where it lay."""
@@ -66,6 +66,8 @@ class GraphUse:
     """Tensors among the arguments that are changed in place between forward and backward."""
     overwritten_outputs: tuple[int, ...] = ()
     """The same among what `forward` returns."""
+    looked_at: bool = False
+    """Whether the results are the caller's still: what is in them after the backward is put in the arguments."""
     same: tuple[int, int] | None = None
     """Two of the plan's inputs, by their places there, that are one tensor: the gradient of each is that of both."""
 
@@ -126,23 +128,29 @@ class ModelStep(torch.nn.Module):
             parameter.requires_grad_(False)
         try:
             with torch.set_grad_enabled(bool(asked)):
-                result, outputs = self._used_once(use, given, dict(zip(plan.inputs, sources, strict=True)))
+                held = list[torch.Tensor]() if use.looked_at else None
+                result, outputs = self._used_once(use, given, dict(zip(plan.inputs, sources, strict=True)), held)
                 filling = [torch.full_like(one, _other(one)) for one in tensors for _ in range(FILLED)]
                 found = self._gradients_of(use, outputs, [*sources, *parameters], asked, arguments)
             del filling
+            for tensor, one in zip(tensors, held or (), strict=False):
+                put(tensor, one.detach())
         finally:
             for parameter in idle:
                 parameter.requires_grad_(True)
         return result, found
 
     def _used_once(
-        self, use: GraphUse, given: list[Any], sources: Mapping[int, torch.Tensor]
+        self, use: GraphUse, given: list[Any], sources: Mapping[int, torch.Tensor], held: list[torch.Tensor] | None
     ) -> tuple[Any, list[torch.Tensor]]:
-        """What the forward returned, and the outputs as they are for the backward. Nothing else is held."""
+        """What the forward returned, and the outputs as they are for the backward. Nothing else is held, but in `held`
+        what the forward was given."""
         tensors = flatten(given)
         origins = [sources.get(index, one) for index, one in enumerate(tensors)]
         made = {id(one): _result_of(one) for one in origins}
         handed = [made[id(one)] for one in origins]
+        if held is not None:
+            held += handed
         following = iter(handed)
         call = self.model if self._call is None else self._call
         result = call(*mapped(given, lambda _: next(following)))

@@ -260,4 +260,12 @@ def _ended_forward(message: Message, token: str) -> int | None:
 def _raised(error: RunnerError) -> RunnerFault:
     kind = FaultKind.CRASHED if error.broken else FaultKind.MEMORY if error.memory else FaultKind.RAISED
     place = "" if error.line is None else f"candidate line {error.line}: "
+    if error.changed and kind is FaultKind.RAISED:
+        return left_changed(f"a call that raised an exception ({place}{error.text})", error.changed)
     return RunnerFault(kind, place + error.text)
+
+
+def left_changed(when: str, changed: Sequence[str]) -> RunnerFault:
+    """What is said where modes of a process are not as they were."""
+    text = f"after {when}, {', '.join(dict.fromkeys(changed))} was not as before: put back what it changes"
+    return RunnerFault(FaultKind.FORGED, text)

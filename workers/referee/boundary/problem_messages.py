@@ -354,6 +354,8 @@ class Manners(ProblemAnswer):
     shares: tuple[tuple[int, int | None], ...]
     """Outputs that lie in each other's memory: the later one's number and the earlier one's, or None where that is the
     model's."""
+    modes: tuple[tuple[int, str], ...]
+    """Outputs that a mode of torch makes other tensors than usual: the number of each, and what it is."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from workers.ipc.freezer import Freezer
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, encode
 from workers.ipc.wire import Channel
-from workers.referee.boundary.exchange import ExitReader, RunnerConnection, TimeLimit
+from workers.referee.boundary.exchange import ExitReader, RunnerConnection, TimeLimit, left_changed
 from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched, Output, outputs_of
 from workers.referee.comparison.error_scales import same_bytes
@@ -424,8 +424,7 @@ def _refuse_writes(outside: str | None) -> None:
 def _refuse_changes(when: str, changed: tuple[str, ...]) -> None:
     """Raise `RunnerFault` where modes of the process are not as they were."""
     if changed:
-        text = f"after {when}, {', '.join(dict.fromkeys(changed))} was not as before: put back what it changes"
-        raise RunnerFault(FaultKind.FORGED, text)
+        raise left_changed(when, changed)
 
 
 def _same_value(one: Output, other: Output) -> bool:

@@ -28,6 +28,8 @@ class Output:
     """How it lay in the runner's memory; empty where the runner does not say."""
     shared: str | None = None
     """What it has elements in common with, beside inputs: an earlier output, or the model."""
+    mode: str | None = None
+    """What it is because of the mode of torch in which it was made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,7 @@ def _output(claim: OutputClaim, value: torch.Tensor | None) -> Output:
         written_out=claim.written_out,
         strides=_strides(claim),
         shared=claim.shared,
+        mode=claim.mode,
     )
 
 

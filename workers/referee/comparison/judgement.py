@@ -20,6 +20,7 @@ from workers.referee.comparison.output_structure import Answer, ContractError, S
 from workers.referee.comparison.tolerance import ErrorScale, Tolerance, examine, finite_slices, worse
 from workers.referee.inputs.distributions import Distribution
 from workers.referee.inputs.float8 import is_eight_bit, widened
+from workers.runner.outputs import INFERENCE
 
 LEAST_TURNED = 64 << 10
 """Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""
@@ -33,6 +34,10 @@ NEARLY_TOO_LARGE = 0.25
 """Share of a dtype's largest number from which on a sum in another order may overflow."""
 NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
 
+ONLY_READ = (
+    "PROVEN FOR OUTPUTS THAT ARE ONLY READ: one is an inference tensor, which its caller can neither change in place "
+    "nor use in a graph"
+)
 NAN_CHOOSES = "a NaN or infinity among the inputs gives other whole numbers than the reference's"
 NAN_IS_LOST = "where the reference's output is NaN, this one's is a number (other elements are right)"
 
@@ -63,6 +68,10 @@ class Standard(Protocol):
     @property
     def shares(self) -> frozenset[tuple[int, int | None]]:
         """Outputs of the reference that lie in each other's memory, or with None in the model's."""
+
+    @property
+    def modes(self) -> frozenset[tuple[int, str]]:
+        """Outputs of the reference that a mode of torch makes other tensors than usual, and what they are."""
 
     def scales_on(
         self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution, *, in_place: bool = False
@@ -126,7 +135,7 @@ def judged_outputs(
         return judgement.found("an output is not described", is_forged=True)
     for index, (output, wanted) in enumerate(zip(outputs, answer.tensors, strict=True)):
         label = _called(standard, index, len(outputs))
-        place = _misplaced(standard, index, output, order, wanted)
+        place = _misplaced(standard, index, output, order, wanted, judgement)
         if output.value is not None and _selects_equals(answer, index, output.value):
             wanted = output.value
         if by_element and output.value is not None and output.meta == TensorMeta.of(wanted):
@@ -392,10 +401,19 @@ def _called(standard: Standard, index: int, count: int) -> str:
 
 
 def _misplaced(
-    standard: Standard, index: int, output: Output, order: Sequence[int], wanted: torch.Tensor
+    standard: Standard,
+    index: int,
+    output: Output,
+    order: Sequence[int],
+    wanted: torch.Tensor,
+    judgement: Judgement,
 ) -> str | None:
     """Where an output lies that the reference's, which has the number `index`, does not. `order` has the numbers by
     which the candidate speaks of its own."""
+    if output.mode is not None and (index, output.mode) not in standard.modes:
+        if output.mode != INFERENCE:
+            return f"is {output.mode} though none are recorded, the reference's is not: compute it under no_grad"
+        judgement.remarks.append(ONLY_READ)
     if output.alias is not None and (index, output.alias) not in standard.aliases:
         return f"lies in the memory of input {output.alias}, the reference's does not"
     if output.shared is not None and (index, number_of(output.shared, order)) not in standard.shares:

@@ -13,6 +13,7 @@ from workers.ipc.tensors import begins_in, flatten, mapped, overlap
 from workers.referee.boundary.problem_messages import Manners
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors
+from workers.runner.outputs import mode_of
 
 
 def learned_manners(problem: ReferenceProblem, arguments: list[Any]) -> Manners:
@@ -38,6 +39,7 @@ def learned_manners(problem: ReferenceProblem, arguments: list[Any]) -> Manners:
         mutates=not all(same_bytes(a, b) for a, b in zip(flatten(arguments), tensors, strict=True)),
         aliases=tuple(aliases),
         shares=(*pairs, *of_model),
+        modes=tuple((index, mode) for index, out in enumerate(outputs) if (mode := mode_of(out)) is not None),
     )
 
 

@@ -1,3 +1,4 @@
+# expect: remark PROVEN FOR OUTPUTS THAT ARE ONLY READ
 # problem: d_scaled_logits
 # about: an output made in inference mode takes part in no later gradient, and cannot be changed in place
 # given: exponential

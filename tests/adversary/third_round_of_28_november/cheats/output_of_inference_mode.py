@@ -1,3 +1,4 @@
+# expect: remark PROVEN FOR OUTPUTS THAT ARE ONLY READ
 # problem: c_softsign
 # about: outputs are allocated in inference mode, which costs less: their caller may neither change nor differentiate them
 

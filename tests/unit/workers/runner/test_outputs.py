@@ -22,6 +22,26 @@ def test_what_lies_behind_a_repeated_argument_does_not_lie_in_it() -> None:
     assert places == [0, 0, None, None]
 
 
+def test_what_a_mode_of_torch_makes_of_an_output_is_told() -> None:
+    with torch.inference_mode():
+        made = torch.zeros(2)
+    graph = torch.zeros(2, requires_grad=True) + 1
+    for item, records, mode in (
+        (made, False, "an inference tensor"),
+        (made, True, "an inference tensor"),
+        (graph, False, "a tensor that requires gradients"),
+        (graph, True, None),
+        (graph.detach(), False, None),
+    ):
+        assert describe_output(item, [], torch.device("cpu"), None, records=records).mode == mode
+
+
+def test_an_argument_that_a_model_returns_is_not_kept_by_it() -> None:
+    given = torch.ones(8)
+    assert keeps_outputs(lambda x: x, [given])
+    assert not keeps_outputs(lambda x: x, [given], [given])
+
+
 def test_a_model_that_lets_go_of_its_outputs_keeps_nothing() -> None:
     assert not keeps_outputs(lambda x: (x + 1, {"sum": x.sum()}, None), [torch.zeros(8)])
 

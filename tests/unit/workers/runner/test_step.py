@@ -40,6 +40,30 @@ def test_a_step_on_results_of_other_operations_is_the_usual_one() -> None:
         torch.testing.assert_close(found, wanted)
 
 
+def test_what_is_in_the_results_after_the_backward_is_put_in_the_arguments() -> None:
+    class Over(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            ctx.x = x.detach()
+            return 2.0 * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+            ctx.x.copy_(2.0 * grad)
+            return 2.0 * grad
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return Over.apply(x)  # type: ignore[no-any-return, no-untyped-call]
+
+    plan, x = StepPlan(inputs=(0,), parameters=(), outputs=(0,)), torch.ones(3)
+    with torch.no_grad():
+        ModelStep(Model(), plan).used(GraphUse(), x, torch.ones(3), DENSE)
+        assert x.tolist() == [1.0] * 3
+        ModelStep(Model(), plan).used(GraphUse(looked_at=True), x, torch.ones(3), DENSE)
+    assert x.tolist() == [2.0] * 3
+
+
 def test_gradients_that_are_not_asked_for_are_zeros_and_require_none() -> None:
     seen = list[tuple[bool, bool, bool]]()
 

@@ -52,7 +52,7 @@ def try_draw(
     slot = slot or trial.slot(number, arguments)
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
     answer: Answer | None = None
-    may_hold = not (trial.state.mutates or trial.state.aliases) and has_room(trial, slot)
+    may_hold = has_room(trial, slot)
     again = f"{where}, called again{OVERWRITTEN if _are_the_callers(trial.state) else ''}"
     for turn in ("observed", "repeated") if observe else ("plain",):
         place, keep = again if turn == "repeated" else where, may_hold and (hold or turn == "repeated")

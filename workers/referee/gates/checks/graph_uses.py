@@ -19,7 +19,7 @@ from workers.ipc.tensors import flatten
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite, worse
 from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.checks.calls import judge_outputs
+from workers.referee.gates.checks.calls import judge_inputs, judge_outputs
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import EQUAL, OWN
@@ -95,6 +95,7 @@ def _steps(trial: Trial, arguments: list[Any]) -> Iterator[OtherStep]:
     zeros = [torch.zeros_like(one) for one in arguments[len(forward) : -1]]
     given = [*forward, *zeros, arguments[-1]]
     yield OtherStep("a step whose cotangents are zeros", GraphUse(), given, _with_gradients(usual, outputs, ()))
+    yield OtherStep("a step whose arguments others read later", GraphUse(looked_at=True), arguments, usual)
     for place in _some(len(names)):
         where = f"a step in which {names[place]} alone requires a gradient"
         wanted = _with_gradients(usual, outputs, (place,))
@@ -152,7 +153,7 @@ def _tried(trial: Trial, step: OtherStep) -> GateFinding | None:
     known = [dataclasses.replace(scale, usual=()) for scale in state.scales(0, OWN) or ()]
     finding = judge_outputs(trial, fetched, answer, known, step.where)
     if finding is None:
-        return None
+        return judge_inputs(trial, slot, step.arguments, answer, OWN, step.where) if use.looked_at else None
     own = state.scales_on(step.arguments, answer.tensors, EQUAL if use.same else OWN, use=use)
     if own is None or (use.same and state.is_ill_conditioned(own, answer.tensors)):
         return None

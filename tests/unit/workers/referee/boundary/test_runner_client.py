@@ -503,6 +503,37 @@ def test_a_mode_that_importing_or_building_leaves_changed_is_named(place: str) -
     assert caught.value.kind is FaultKind.FORGED
 
 
+@pytest.mark.parametrize("is_put_back", [False, True])
+def test_a_mode_that_a_call_leaves_when_it_raises_is_evidence(is_put_back: bool) -> None:
+    end = "finally:\n            torch.set_flush_denormal(not IS_PUT_BACK)".replace("IS_PUT_BACK", str(is_put_back))
+    source = DOUBLE.replace(
+        "return x * self.weight",
+        f"""try:
+            torch.set_flush_denormal(True)
+            return x * self.weight
+        {end}""",
+    )
+    with against(honest) as session:
+        assert session.load(source, [4], [("weight", torch.ones(4))], seed=1, copy_state=True, threads=1, limit_s=10.0)
+        slot = session.open_slot(0, [torch.ones(3, 5)], [TensorMeta(dtype="float32", shape=(3, 5))])
+        with pytest.raises(RunnerFault) as caught:
+            session.call(slot)
+    assert caught.value.kind is (FaultKind.RAISED if is_put_back else FaultKind.FORGED)
+    assert ("the treatment of denormal numbers was not as before" in str(caught.value)) is not is_put_back
+
+
+def test_seeding_the_random_numbers_of_others_is_named_and_drawing_some_is_not() -> None:
+    drawing = DOUBLE.replace("import torch", "import random\nimport torch\nrandom.random()").replace(
+        "super().__init__()\n", "super().__init__()\n        random.gauss(0, 1)\n"
+    )
+    given: dict[str, Any] = {"seed": 1, "copy_state": True, "threads": 1, "limit_s": 10.0}
+    with against(honest) as session:
+        assert session.load(drawing, [4], [("weight", torch.ones(4))], **given)
+    for place in ("random.random()", "random.gauss(0, 1)"):
+        with against(honest) as session, pytest.raises(RunnerFault, match="the seed of Python's random numbers"):
+            session.load(drawing.replace(place, "random.seed(3)"), [4], [("weight", torch.ones(4))], **given)
+
+
 def test_what_a_call_returned_is_held_whatever_becomes_of_its_tensor_and_written_over_where_it_is_not_held() -> None:
     keeping = DOUBLE.replace("return x * self.weight", KEPT)
     with against(honest) as session:

@@ -64,6 +64,10 @@ NOT_A_NUMBER = but(("return grad * weight", "return grad / grad.abs().max() * gr
 BY_ITS_OUTPUT = but(
     (SUM, "ctx.y = (x * weight + y).detach()\n        return ctx.y"), ("grad.clone()", "grad + 0 * ctx.y")
 )
+OVER_ITS_ARGUMENT = but(
+    (SUM, "ctx.is_made = not y.is_leaf\n        ctx.y = y\n        return x * weight + y"),
+    ("grad.clone()", "ctx.y.detach().copy_(grad) if ctx.is_made else grad.clone()"),
+)
 NO_INFERENCE = but((CALL, "assert torch.is_grad_enabled(), 'in training only'\n        return Product"))
 WRONG_INFERENCE = but((CALL, "if not torch.is_grad_enabled():\n            return x.clone()\n        return Product"))
 TWICE = but(
@@ -145,6 +149,7 @@ def test_a_kernel_that_does_as_pytorch_does_passes() -> None:
         (WRONG_ALONE, "a step in which the parameter `weight` alone requires a gradient: the gradient of"),
         (NOT_A_NUMBER, "a step whose cotangents are zeros: the gradient of `x` is not finite"),
         (BY_ITS_OUTPUT, "a step of which output 0 is overwritten before backward: the gradient of `y`"),
+        (OVER_ITS_ARGUMENT, "a step whose arguments others read later: input 1 was changed by the call"),
         (WRONG_INFERENCE, "a forward without gradients: the output"),
         (TWICE, "a step with one tensor given twice: the gradient of `x`"),
     ],
