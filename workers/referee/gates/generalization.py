@@ -38,6 +38,7 @@ from workers.referee.gates.checks.size_groups import (
     unchanged,
 )
 from workers.referee.gates.checks.strided_arguments import on_strided
+from workers.referee.gates.checks.surroundings import on_a_small_stack
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
@@ -184,6 +185,7 @@ def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFin
             continue
         if finding is None and not _is_enough(trial):
             finding = _changed(trial, arguments, DERIVED_SLOT + index, where, is_far=change is not None)
+            finding = finding or on_a_small_stack(trial, arguments, DERIVED_SLOT + index, where)
         if finding is not None:
             return dataclasses.replace(finding, detail=finding.detail + MAY_RAISE) if finding.gate is None else finding
         notes.append(f"passed on {where}")

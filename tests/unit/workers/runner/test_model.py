@@ -135,7 +135,7 @@ def test_other_tensors_take_the_place_of_those_that_are_saved() -> None:
 def test_a_copy_has_versions_that_the_model_has_not_had() -> None:
     model = torch.nn.BatchNorm1d(3)
     model.get_buffer("running_mean").add_(1.0).add_(1.0)
-    other = copied(model)
+    other = copied([model])
     most = max(tensor._version for _, tensor in state_of(model))
     assert all(tensor._version > most for _, tensor in state_of(other))
     assert all(
