@@ -134,19 +134,21 @@ def scaled(monkeypatch: pytest.MonkeyPatch, source: str, scale: Any) -> GateFind
 
 
 TAPS = torch.tensor([0.5, -1.0, 2.0, 3.0])
+NUMBER = "after a number had changed by less than one percent: the output"
+ORDER = "after elements of a small tensor had changed places: the output"
 
 
 @pytest.mark.parametrize(
     ("key", "scale", "text"),
     [
-        ("f'{scale:.2f}'", 1.5, "after a number had changed by less than one percent: the output"),
+        ("f'{scale:.2f}'", 1.5, NUMBER),
         (
             "round(float(scale), 2)",
             torch.tensor(0.3),
-            "after a number had changed by less than one percent: the output",
+            NUMBER,
         ),
-        ("float(scale.sum())", TAPS, "after elements of a small tensor had changed places: the output"),
-        ("scale.amax().item()", TAPS, "after elements of a small tensor had changed places: the output"),
+        ("float(scale.sum())", TAPS, ORDER),
+        ("scale.amax().item()", TAPS, ORDER),
         ("scale", 1.5, None),
         ("tuple(scale.tolist())", TAPS, None),
         ("scale", 2, None),
@@ -168,7 +170,7 @@ def test_who_is_wrong_there_from_the_start_keeps_nothing(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("crashes", "kind"),
     [((), None), ((70000,), FaultKind.CRASHED), ((70000, 300), None)],
-    ids=["none", "rows", "tiles"],
+    ids=str,
 )
 def test_what_grows_on_a_small_stack_is_found_and_tiles_are_a_remark(
     monkeypatch: pytest.MonkeyPatch, crashes: tuple[int, ...], kind: FaultKind | None
