@@ -9,6 +9,7 @@ stopped. On a GPU the copy is made in the order of the stream, and `fetch` descr
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import gc
 import os
@@ -444,6 +445,8 @@ class RunnerServer:
         torch.set_num_threads(threads)
         if asked.collect:
             gc.collect()
+        with contextlib.suppress(OSError, AttributeError):  # free memory within the heap counts as given back
+            ctypes.CDLL(None).malloc_trim(0)
         return CalledRepeatedly(own_bytes=own_bytes())
 
     def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:

@@ -92,7 +92,10 @@ def _is_number(value: Any, tensors: Sequence[torch.Tensor]) -> bool:
 def _may_be_reordered(arguments: Sequence[Any], place: int, value: torch.Tensor, tensors: list[torch.Tensor]) -> bool:
     if value.numel() > MOST_SMALL or not _may_change(value, tensors) or is_constant(value):
         return False
-    return value.is_floating_point() or stands_alone(arguments, place)
+    if not value.is_floating_point():
+        return stands_alone(arguments, place)
+    steps = value.diff(dim=-1)
+    return not bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def _reordered(tensor: torch.Tensor) -> Iterator[torch.Tensor]:

@@ -53,7 +53,7 @@ BEFORE_S = 0.1
 """For all of these calls."""
 WINDOWS = 6
 """In a row, in each of which memory must grow to be called growing."""
-WINDOW_S, WINDOW_OF_STEPS_S = 2e-3, 20e-3
+WINDOW_S, WINDOW_OF_STEPS_S = 2e-3, 0.1
 WINDOW_CALLS = (2, 32)
 CALL_BYTES, WINDOW_BYTES = 4096, 64 << 10
 """What memory must grow by at least, for each call and in a window."""
