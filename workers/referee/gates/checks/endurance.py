@@ -53,8 +53,9 @@ BEFORE_S = 0.1
 """For all of these calls."""
 WINDOWS = 6
 """In a row, in each of which memory must grow to be called growing."""
-WINDOW_S, WINDOW_OF_STEPS_S = 2e-3, 0.1
-WINDOW_CALLS = (2, 32)
+WINDOW_S, WINDOW_OF_STEPS_S = 2e-3, 0.3
+"""Steps keep little each, so that it takes more of them to tell."""
+WINDOW_CALLS, WINDOW_STEPS = (2, 32), (2, 16)
 CALL_BYTES, WINDOW_BYTES = 4096, 64 << 10
 """What memory must grow by at least, for each call and in a window."""
 FIRST = "SHAPES OF ITS FIRST CALL"
@@ -142,8 +143,8 @@ def keeps_memory(trial: Trial) -> GateFinding | None:
     call_s = max(trial.session.call(slot).wall_s, 1e-6)
     try:
         for is_step in (False, True) if trial.state.problem.is_step else (False,):
-            least, most = WINDOW_CALLS
-            count = max(least, min(most, int((WINDOW_OF_STEPS_S if is_step else WINDOW_S) / call_s)))
+            (least, most), window_s = (WINDOW_STEPS, WINDOW_OF_STEPS_S) if is_step else (WINDOW_CALLS, WINDOW_S)
+            count = max(least, min(most, int(window_s / call_s)))
             each = _grown(trial, slot, count, with_backward=is_step, collect=False)
             if each:  # cycles, which Python gives back in its own time, are no leak
                 each = _grown(trial, slot, count, with_backward=is_step, collect=True)
