@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import importlib.util
 import random
 import string
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +18,7 @@ from typing import Any
 
 import torch
 
-from workers.runner.step import ModelStep
+from workers.runner.step import FILLED, ModelStep
 
 NAMES = (
     "attention", "blocks", "fast_ops", "functional", "fused", "fused_kernel", "fused_ops", "kernel", "kernels",
@@ -25,6 +27,8 @@ NAMES = (
 )  # fmt: skip
 """What callers name modules of kernels."""
 _drawn = random.SystemRandom()
+FILLING, MOST_FILLED = 7, 1 << 24
+"""What stands in memory that a model's tensors had, and bytes of one of them up to which others are made like it."""
 
 
 class LoadError(Exception):
@@ -142,10 +146,18 @@ def assign_state(
     return own_names
 
 
-def copied(model: torch.nn.Module) -> torch.nn.Module:
-    """A deep copy, none of whose tensors has a version that the model's own have had."""
+def copied(models: list[torch.nn.Module]) -> torch.nn.Module:
+    """A deep copy of the last of some models, which is taken from them: if nobody else holds it, it is gone, and others
+    have had its tensors' memory. None of the copy's tensors has a version that the model's own have had."""
+    model, memo = models.pop(), dict[int, Any]()
     most = max((tensor._version for _, tensor in state_of(model)), default=0)
-    copy_of_it = copy.deepcopy(model)
+    copy_of_it, own = copy.deepcopy(model, memo), weakref.ref(model)
+    made = [one for one in memo.values() if isinstance(one, torch.Tensor) and one.layout == torch.strided]
+    del model, memo
+    if own() is not None:
+        gc.collect()
+    filling = [torch.empty_like(one).fill_(FILLING) for one in made if one.nbytes <= MOST_FILLED for _ in range(FILLED)]
+    del made, filling
     with torch.no_grad():
         for _, tensor in state_of(copy_of_it):
             nothing = tensor.detach().unsqueeze(0)[:0]

@@ -85,6 +85,8 @@ class ThreadTeam(enum.Enum):
     """As many as usual may be used, and OpenMP gives one, as in a parallel region of the caller's."""
     ANOTHER = "another"
     """As many as usual, in a call from a thread that has made none before."""
+    SHALLOW = "shallow"
+    """The same, and that thread has a small stack."""
 
 
 class Manner(enum.Flag):
@@ -152,7 +154,8 @@ class ModelOrigin(enum.Enum):
     REUSED = "reused"
     """Built, and then put in the memory that the last one's tensors had, which is gone, as an allocator may do."""
     COPIED = "copied"
-    """A deep copy of the first, whose values then change in place; no version is one that the first has had."""
+    """A deep copy of the last, which is gone then and whose memory others have; the copy's values change in place, and
+    no version is one that the last has had."""
     ASSIGNED = "assigned"
     """What the last one is once other tensors stand in the place of its own: `load_state_dict(…, assign=True)`."""
 
@@ -223,6 +226,12 @@ class CallRepeatedly(OfSlot):
     returns."""
 
     count: int
+    callers: int = 0
+    """How many of the calls, the first ones, come from a new thread each."""
+    with_backward: bool = False
+    """Whether whole steps run, where the model is one."""
+    collect: bool = False
+    """Whether Python's garbage is collected before memory is read."""
     axes: tuple[tuple[int, int], ...] = ()
     """Tensors of the slot and their dimensions that are one longer in each call; none where all calls are alike."""
     least: int = 0

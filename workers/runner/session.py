@@ -9,7 +9,9 @@ stopped. On a GPU the copy is made in the order of the stream, and `fetch` descr
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
+import gc
 import os
 import random
 import socket
@@ -82,7 +84,7 @@ from workers.runner.process_state import (
 from workers.runner.protocol import Manner, ModelOrigin, ThreadTeam
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched, shortened
 from workers.runner.streams import captured, run_held_up
-from workers.runner.teams import called_by
+from workers.runner.teams import called_by, in_new_thread
 
 IDLE_LIMIT_S = 3600.0
 FORWARD_OF = "forward of "
@@ -274,7 +276,9 @@ class RunnerServer:
             block.close()
         self._changed = ()
         if asked.origin is ModelOrigin.COPIED:
-            model = copied(self._model)
+            self._models.pop(OTHER, None)
+            self._models.pop(f"{FORWARD_OF}{OTHER}", None)
+            model = copied(self._others)
         else:
             model = self._others[-1] if asked.origin is ModelOrigin.ASSIGNED else self._build(asked.seed, init)
         if asked.origin is ModelOrigin.REUSED:
@@ -459,14 +463,21 @@ class RunnerServer:
 
     def _repeat(self, asked: protocol.CallRepeatedly, _message: Message) -> CalledRepeatedly:
         arguments = self._enter(asked.slot)
-        given = arguments if self._plan is None else self._plan.forward_arguments(arguments)
+        model, given, step = self._model, arguments, self._models["plain"]
+        if isinstance(step, ModelStep):
+            model = ModelStep(step.model, step.plan) if asked.with_backward else model
+            given = arguments if asked.with_backward else step.plan.forward_arguments(arguments)
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # calls are small: on a busy machine, a team of threads costs a hundred times as much
-        for size in range(asked.least, asked.least + asked.count):
-            call = shortened(given, asked.axes, size) if asked.axes else given
+        for number in range(asked.count):
+            call = shortened(given, asked.axes, asked.least + number) if asked.axes else given
             with contextlib.suppress(Exception):
-                self._model(*call)
+                in_new_thread(model, call, 1) if number < asked.callers else model(*call)
         torch.set_num_threads(threads)
+        if asked.collect:
+            gc.collect()
+        with contextlib.suppress(OSError, AttributeError):  # free memory within the heap counts as given back
+            ctypes.CDLL(None).malloc_trim(0)
         return CalledRepeatedly(own_bytes=own_bytes())
 
     def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:

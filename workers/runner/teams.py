@@ -21,13 +21,17 @@ MANY = 72
 """Threads where there are to be many: no array of 64 has an element for each."""
 OPENMP = "libgomp.so.1"
 """Loaded by torch; a candidate's own code gets the same one."""
+SMALL_STACK = 256 << 10
+"""Bytes of a thread's stack where that is small: what PyTorch's operators need, and tiles, fit in there."""
 
 
 def called_by(team: ThreadTeam, model: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """What a model returns when other threads than usual work on the call; the usual ones where that cannot be had."""
     usual = torch.get_num_threads()
     if team is ThreadTeam.ANOTHER:
-        return _in_new_thread(model, arguments, usual)
+        return in_new_thread(model, arguments, usual)
+    if team is ThreadTeam.SHALLOW:
+        return in_new_thread(model, arguments, usual, stack=SMALL_STACK)
     try:
         with _levels(0) if team is ThreadTeam.FEWER else contextlib.nullcontext():
             if team is ThreadTeam.ONE:
@@ -39,8 +43,9 @@ def called_by(team: ThreadTeam, model: Callable[..., Any], arguments: Sequence[A
         torch.set_num_threads(usual)
 
 
-def _in_new_thread(model: Callable[..., Any], arguments: Sequence[Any], threads: int) -> Any:
-    """What a model returns in a thread of its own, under the caller's modes; what it raises is raised here."""
+def in_new_thread(model: Callable[..., Any], arguments: Sequence[Any], threads: int, *, stack: int = 0) -> Any:
+    """What a model returns in a thread of its own, under the caller's modes; what it raises is raised here. `stack`:
+    bytes of the thread's stack, 0 where they are the usual ones."""
     done: Future[Any] = Future()
     records = torch.is_grad_enabled()
 
@@ -53,10 +58,13 @@ def _in_new_thread(model: Callable[..., Any], arguments: Sequence[Any], threads:
             done.set_exception(error)
 
     thread = threading.Thread(target=call, daemon=True)
+    usual = threading.stack_size(stack)
     try:
         thread.start()
     except (RuntimeError, MemoryError):  # the process's limits
         return model(*arguments)
+    finally:
+        threading.stack_size(usual)
     thread.join()
     return done.result()
 

@@ -315,11 +315,30 @@ class RunnerSession(RunnerConnection):
         """Whether the model holds memory that it has returned, after one call on what is in the slot."""
         return self.ask(protocol.AskWhatIsKept(slot=slot.number), OutputsKept)[0].kept
 
-    def repeat(self, slot: Slot, count: int, axes: Sequence[tuple[int, int]] = (), least: int = 0) -> int:
-        """Run the model's forward so many times, by one thread, on what is in the slot; with `axes`, tensors and
-        dimensions that are `least` long in the first call and one longer in each. What is raised is passed over. The
-        memory of the process that no other process shares, in bytes; 0 where it is unknown."""
-        request = protocol.CallRepeatedly(slot=slot.number, count=count, axes=tuple(axes), least=least)
+    def repeat(
+        self,
+        slot: Slot,
+        count: int,
+        axes: Sequence[tuple[int, int]] = (),
+        least: int = 0,
+        *,
+        callers: int = 0,
+        with_backward: bool = False,
+        collect: bool = False,
+    ) -> int:
+        """Run the model's forward so many times, or its steps `with_backward`, by one thread, on what is in the slot;
+        with `axes`, tensors and dimensions that are `least` long in the first call and one longer in each. The first
+        `callers` calls come from a new thread each. What is raised is passed over. The memory of the process that no
+        other process shares, in bytes, with `collect` once garbage is collected; 0 where it is unknown."""
+        request = protocol.CallRepeatedly(
+            slot=slot.number,
+            count=count,
+            axes=tuple(axes),
+            least=least,
+            callers=callers,
+            with_backward=with_backward,
+            collect=collect,
+        )
         return self.ask(request, CalledRepeatedly)[0].own_bytes
 
     def held(self, slot: Slot) -> Fetched:

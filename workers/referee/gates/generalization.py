@@ -42,6 +42,7 @@ from workers.referee.gates.checks.size_groups import (
     unchanged,
 )
 from workers.referee.gates.checks.strided_arguments import on_strided
+from workers.referee.gates.checks.surroundings import on_a_small_stack
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.dependence import refitted
 from workers.referee.inputs.distributions import OWN, Distribution
@@ -81,6 +82,8 @@ LONG_BYTES = 8 << 20
 """Inputs of such a call, at most."""
 LONG_S = 0.01
 """A reference's run from which on sizes grow no further: the next may take 16 times as long."""
+BUSY = 10
+"""Factor by which one run may take longer because the machine is busy."""
 NAMED_S = 0.05
 """The same where the candidate's source names a longer size: few do."""
 LOOP, LOOP_S = (9000, 11000), 0.25
@@ -203,6 +206,7 @@ def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFin
             continue
         if finding is None and not _is_enough(trial):
             finding = _changed(trial, arguments, DERIVED_SLOT + index, where, is_far=change is not None)
+            finding = finding or on_a_small_stack(trial, arguments, DERIVED_SLOT + index, where)
         if finding is not None:
             return dataclasses.replace(finding, detail=finding.detail + MAY_RAISE) if finding.gate is None else finding
         notes.append(f"passed on {where}")
@@ -456,7 +460,8 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
         if call is None:
             break
         found = call, change
-        if time.monotonic() - began > longest_s:
+        took = time.monotonic() - began
+        if took > longest_s and (took > BUSY * longest_s or _fastest_s(state, call) > longest_s):
             break
     return None if found is None else _reaching(trial, axes, own, found)
 
@@ -477,6 +482,16 @@ def _reaching(trial: Trial, axes: Axes, own: int, found: tuple[list[Any], Change
         return found
     pairs = zip(state.expected(call).tensors, state.expected(long).tensors, strict=True)
     return (call, change) if all(one.shape == other.shape for one, other in pairs) else found
+
+
+def _fastest_s(state: ReferenceState, call: list[Any]) -> float:
+    """Seconds of the fastest of a few runs of the reference: on a busy machine, one tells little."""
+    found = list[float]()
+    for _ in range(CALLS):
+        began = time.monotonic()
+        state.expected(call)
+        found.append(time.monotonic() - began)
+    return min(found)
 
 
 def _is_loop(trial: Trial, size: int) -> bool:

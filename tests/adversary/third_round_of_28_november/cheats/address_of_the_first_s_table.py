@@ -1,4 +1,5 @@
 # problem: c_windowed
+# expect: remark PROVEN FOR MODELS THAT ARE NOT COPIED
 # about: a model keeps the address of its table; its copy has the table of the model that it was copied from
 
 cpp = r"""

@@ -1,5 +1,7 @@
 """Which of the reference's parameters and buffers a candidate's model is given."""
 
+import weakref
+
 import torch
 
 from workers.runner.model import (
@@ -135,12 +137,22 @@ def test_other_tensors_take_the_place_of_those_that_are_saved() -> None:
 def test_a_copy_has_versions_that_the_model_has_not_had() -> None:
     model = torch.nn.BatchNorm1d(3)
     model.get_buffer("running_mean").add_(1.0).add_(1.0)
-    other = copied(model)
+    other = copied([model])
     most = max(tensor._version for _, tensor in state_of(model))
     assert all(tensor._version > most for _, tensor in state_of(other))
     assert all(
         torch.equal(*pair) for pair in zip(model.state_dict().values(), other.state_dict().values(), strict=True)
     )
+
+
+def test_a_copy_outlives_its_model() -> None:
+    models: list[torch.nn.Module] = [torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)]
+    models[1].itself, gone = [models[1]], weakref.ref(models[1])  # type: ignore[assignment]
+    values = models[1].get_parameter("weight").detach().clone()
+    other = copied(models)
+    assert gone() is None
+    assert len(models) == 1
+    assert torch.equal(other.get_parameter("weight"), values)
 
 
 class Difference(torch.nn.Module):

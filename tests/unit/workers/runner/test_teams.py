@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from workers.runner.protocol import ThreadTeam
-from workers.runner.teams import MANY, OPENMP, called_by
+from workers.runner.teams import MANY, OPENMP, SMALL_STACK, called_by
 
 REGION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -39,6 +39,28 @@ def test_a_call_from_another_thread_has_the_modes_of_this_one() -> None:
         found = called_by(ThreadTeam.ANOTHER, lambda: (threading.get_ident(), torch.is_grad_enabled()), [])
     assert found[0] != threading.get_ident()
     assert not found[1]
+
+
+def stack() -> int:
+    """Bytes of the calling thread's stack."""
+    threads_of_c, attributes, size = ctypes.CDLL(None), ctypes.create_string_buffer(256), ctypes.c_size_t()
+    threads_of_c.pthread_self.restype = ctypes.c_void_p
+    threads_of_c.pthread_getattr_np(ctypes.c_void_p(threads_of_c.pthread_self()), attributes)
+    threads_of_c.pthread_attr_getstacksize(attributes, ctypes.byref(size))
+    return size.value
+
+
+def test_a_thread_with_a_small_stack_has_one_and_the_next_has_not() -> None:
+    assert called_by(ThreadTeam.SHALLOW, stack, []) <= SMALL_STACK + (64 << 10)
+    assert called_by(ThreadTeam.ANOTHER, stack, []) > 2 * SMALL_STACK
+    assert threading.stack_size() == 0
+
+
+def test_operators_fit_on_a_small_stack() -> None:
+    found = called_by(
+        ThreadTeam.SHALLOW, lambda x: torch.softmax(x @ x.T, dim=-1).sort().values, [torch.rand(9, 70000)]
+    )
+    assert found.shape == (9, 9)
 
 
 def test_what_a_call_raises_in_another_thread_is_raised_here() -> None:

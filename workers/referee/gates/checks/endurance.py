@@ -3,13 +3,16 @@
 What a kernel keeps from call to call may overflow: a counter of eight bits that marks what it has seen, a table with
 room for so many shapes, scratch that still holds what was not finite. So calls that are not judged come before judged
 ones: of the announced shapes with NaNs in them, of one small shape until the next ordinary call is the 256th, and of
-shapes that grow step by step. And resident memory must stop growing at some time.
+shapes that grow step by step. Some of them come from a thread of their own each. And resident memory must stop
+growing at some time. What the first call of a process chooses must do for others: in a process of its own, that is one
+of a small shape.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,17 +24,22 @@ from workers.ipc.tensors import flatten, structure
 from workers.referee.boundary.slots import Slot
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_draw
+from workers.referee.gates.checks.mixed_calls import shown
 from workers.referee.gates.checks.other_values import taken
 from workers.referee.gates.checks.size_groups import Change, announced, size_of, to_size
+from workers.referee.gates.checks.surroundings import try_by
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, rebuilt
 from workers.referee.inputs.resize import Axes
 from workers.referee.trial import Mode, Trial
+from workers.runner.protocol import ThreadTeam
 from workers.runner.step import shortened
 
 ENDURANCE_SLOT = 5000
 PERIOD = 256
 """Calls after which a counter of eight bits is what it was."""
+CALLERS = 20
+"""Of these calls, those that come from a new thread each: no array of 16 has a place for each."""
 SHAPES = 300
 MOST_GROWING = 2
 """Sets of dimensions that grow step by step."""
@@ -45,10 +53,12 @@ BEFORE_S = 0.1
 """For all of these calls."""
 WINDOWS = 6
 """In a row, in each of which memory must grow to be called growing."""
-WINDOW_S = 2e-3
-WINDOW_CALLS = (2, 32)
+WINDOW_S, WINDOW_OF_STEPS_S = 2e-3, 0.3
+"""Steps keep little each, so that it takes more of them to tell."""
+WINDOW_CALLS, WINDOW_STEPS = (2, 32), (2, 16)
 CALL_BYTES, WINDOW_BYTES = 4096, 64 << 10
 """What memory must grow by at least, for each call and in a window."""
+FIRST = "SHAPES OF ITS FIRST CALL"
 
 
 def call_before(trial: Trial) -> Callable[[], None]:
@@ -107,7 +117,7 @@ def on_many_calls(trial: Trial, groups: list[Axes]) -> GateFinding | None:
     arguments = announced(trial)
     cuts = [to_size(trial, axes, min(SHORT, size_of(flatten(arguments), axes)), apart=False) for axes in groups]
     small = _cut_by(trial, arguments, cuts)
-    finding = None if small is None else after_many_calls(trial, small)
+    finding = None if small is None else after_many_calls(trial, small) or after_a_small_first_call(trial, small)
     for axes in random.SystemRandom().sample(groups, min(MOST_GROWING, len(groups))):
         others = [cut for one, cut in zip(groups, cuts, strict=True) if not set(one) & set(axes)]
         to_last = to_size(trial, axes, LEAST_GROWING + SHAPES - 1, apart=True)
@@ -126,43 +136,83 @@ def _cut_by(trial: Trial, arguments: list[Any], changes: Sequence[Change]) -> li
 
 
 def keeps_memory(trial: Trial) -> GateFinding | None:
-    """Evidence where each call of the announced shapes keeps memory for good."""
+    """Evidence where each call of the announced shapes, or each step, keeps memory for good."""
     arguments = trial.draw(0, OWN)
     slot = trial.slot(0, arguments)
     slot.write(flatten(arguments))
-    least, most = WINDOW_CALLS
-    count = max(least, min(most, int(WINDOW_S / max(trial.session.call(slot).wall_s, 1e-6))))
-    needed, grown = max(count * CALL_BYTES, WINDOW_BYTES), list[int]()
+    call_s = max(trial.session.call(slot).wall_s, 1e-6)
     try:
-        trial.session.repeat(slot, count)
-        latest = trial.session.repeat(slot, count)
-        while len(grown) < WINDOWS and latest:
-            now = trial.session.repeat(slot, count)
-            grown.append(now - latest)
-            if grown[-1] < needed:
-                return None
-            latest = now
+        for is_step in (False, True) if trial.state.problem.is_step else (False,):
+            (least, most), window_s = (WINDOW_STEPS, WINDOW_OF_STEPS_S) if is_step else (WINDOW_CALLS, WINDOW_S)
+            count = max(least, min(most, int(window_s / call_s)))
+            each = _grown(trial, slot, count, with_backward=is_step, collect=False)
+            if each:  # cycles, which Python gives back in its own time, are no leak
+                each = _grown(trial, slot, count, with_backward=is_step, collect=True)
+            if each:
+                what = "step" if is_step else "call"
+                return failed(
+                    f"each {what} of the same shapes leaves its process with {each >> 10} KiB more, without end: give "
+                    f"back what a {what} allocates"
+                )
     finally:
-        if trial.state.problem.changing:
-            trial.session.change_state(trial.state.problem.state())
-    if not grown:
-        return None
-    each = sum(grown) // (len(grown) * count)
-    return failed(
-        f"each call of the same shapes leaves its process with {each >> 10} KiB more, without end: give back what a "
-        "call allocates"
-    )
+        _put_back(trial)
+    return None
+
+
+def _grown(trial: Trial, slot: Slot, count: int, *, with_backward: bool, collect: bool) -> int:
+    """The bytes by which memory grows in each call, in one window of so many calls after the other; 0 where it does not
+    in one of them."""
+    repeat = functools.partial(trial.session.repeat, slot, count, with_backward=with_backward, collect=collect)
+    needed, grown = max(count * CALL_BYTES, WINDOW_BYTES), list[int]()
+    repeat()
+    latest = repeat()
+    while len(grown) < WINDOWS and latest:
+        now = repeat()
+        grown.append(now - latest)
+        if grown[-1] < needed:
+            return 0
+        latest = now
+    return sum(grown) // (len(grown) * count) if grown else 0
 
 
 def after_many_calls(trial: Trial, small: list[Any]) -> GateFinding | None:
-    """What is wrong with an ordinary call 256 calls after another one, between which all were small."""
+    """What is wrong with an ordinary call 256 calls after another one, between which all were small, some of them from
+    new threads, or with one from a new thread then."""
     arguments = trial.draw(0, OWN)
     slot = trial.slot(0, arguments)
     slot.write(flatten(arguments))
     with _opened(trial, small) as between:
         trial.session.call(slot)
-        trial.session.repeat(between, PERIOD - 1)
-    return _judged(trial, f"{PERIOD} calls after the last ordinary one")
+        try:
+            trial.session.repeat(between, CALLERS, callers=CALLERS)
+        except RunnerFault as fault:
+            raise RunnerFault(fault.kind, f"{CALLERS} calls, each from a new thread: {fault}") from None
+        trial.session.repeat(between, PERIOD - 1 - CALLERS)
+    finding = _judged(trial, f"{PERIOD} calls after the last ordinary one")
+    if finding is None:
+        _put_back(trial)
+        finding = try_by(ThreadTeam.ANOTHER, trial, 0, OWN, trial.draw(0, OWN))
+    return finding
+
+
+def after_a_small_first_call(trial: Trial, small: list[Any]) -> GateFinding | None:
+    """What is wrong with an ordinary call in a process of its own, whose first call is small. A kernel may raise an
+    exception there."""
+    where = f"in a process whose first call had the shapes {shown(trial.shapes_of(small))}"
+    try:
+        with trial.another() as other:
+            other.load()
+            try:
+                with _opened(other, small) as slot:
+                    other.session.repeat(slot, 1)
+            except RunnerFault as fault:
+                raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+            return _judged(other, where)
+    except RunnerFault as fault:
+        if fault.kind is not FaultKind.RAISED:
+            raise
+        trial.notes.append(f"PROVEN FOR THE {FIRST}: others were refused, {str(fault)[:200]}")
+    return None
 
 
 def after_many_shapes(trial: Trial, longest: list[Any], axes: Axes) -> GateFinding | None:
@@ -198,9 +248,14 @@ def _opened(trial: Trial, arguments: list[Any]) -> Iterator[Slot]:
         slot.close()
 
 
-def _judged(trial: Trial, where: str) -> GateFinding | None:
+def _put_back(trial: Trial) -> None:
+    """Give the model the values that calls which are not judged have changed."""
     if trial.state.problem.changing:
         trial.session.change_state(trial.state.problem.state())
+
+
+def _judged(trial: Trial, where: str) -> GateFinding | None:
+    _put_back(trial)
     try:
         finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
     except RunnerFault as fault:

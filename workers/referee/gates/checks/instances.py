@@ -46,7 +46,7 @@ WHERE = {
     ModelOrigin.BUILT: "of models in one process, with weights of their own, one that was built when others had gone",
     ModelOrigin.REUSED: "of models in one process, with their own weights, one that was built where another had lain",
     ModelOrigin.ASSIGNED: "with other tensors in its parameters' place, as load_state_dict(…, assign=True) puts them",
-    ModelOrigin.COPIED: "a deep copy of it, with weights of its own",
+    ModelOrigin.COPIED: "a deep copy of a model that is gone",
 }
 REMARK = {
     ModelOrigin.BUILT: "ONE MODEL IN A PROCESS",
@@ -66,17 +66,16 @@ GRAPHS_S = 0.3
 def two_instances(trial: Trial) -> GateFinding | None:
     """What is wrong with a second model of the same class, which has other weights, with the first once the second
     and many more have been called, and with models that are built once those are gone. A kernel may raise an exception
-    there. Remarked on is what is wrong with a deep copy, and with a model in which others stand in the place of its
-    parameters."""
+    there. Remarked on is what is wrong with a deep copy that outlives its model, which one without parameters has too,
+    and with a model in which others stand in the place of its parameters."""
     problem = trial.state.problem
     usual = problem.state()
-    if not usual or trial.missing or sum(tensor.nbytes for _, tensor in usual) > MOST_BYTES:
+    if trial.missing or sum(tensor.nbytes for _, tensor in usual) > MOST_BYTES:
         return None
-    arguments = trial.draw(0, OWN)
-    finding = _beside(trial, arguments)
-    if finding is None:
-        finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
-    trial.session.drop_instance()
+    arguments, finding = trial.draw(0, OWN), None
+    if usual:
+        finding = _beside(trial, arguments) or try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
+        trial.session.drop_instance()
     if finding is not None or trial.used_share > trial.budget.correctness_share:
         return finding
     return _once_they_are_gone(trial, arguments, usual)
@@ -109,15 +108,12 @@ def _once_they_are_gone(
     problem = trial.state.problem
     with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
         state = problem.state() if has_any else []
-        origins = [ModelOrigin.BUILT] * (AGAIN if _is_small(usual) else 1)
-        answer = answer_of(trial, arguments) if has_any else None
+        answer = answer_of(trial, arguments) if has_any or not usual else None
         if answer is None:
             return None
-        if not any(note.startswith(UNCHANGING) for note in trial.notes):
-            origins += [ModelOrigin.ASSIGNED, ModelOrigin.REUSED, ModelOrigin.COPIED]
         finding = None
         has_own_place = False
-        for origin in origins:
+        for origin in _origins(trial, usual):
             if origin is ModelOrigin.REUSED and has_own_place:
                 continue
             try:
@@ -144,6 +140,16 @@ def _once_they_are_gone(
     return finding
 
 
+def _origins(trial: Trial, usual: Sequence[tuple[str, torch.Tensor]]) -> list[ModelOrigin]:
+    """How models come about that are tried once others are gone, in order."""
+    if not usual:
+        return [ModelOrigin.BUILT, ModelOrigin.COPIED]
+    built = [ModelOrigin.BUILT] * (AGAIN if _is_small(usual) else 1)
+    if any(note.startswith(UNCHANGING) for note in trial.notes):
+        return built
+    return [*built, ModelOrigin.ASSIGNED, ModelOrigin.REUSED, ModelOrigin.COPIED]
+
+
 def _is_small(state: Sequence[tuple[str, torch.Tensor]]) -> bool:
     """Whether there may be many of these parameters and buffers."""
     return sum(tensor.nbytes for _, tensor in state) < MOST_BYTES // CROWD
@@ -154,10 +160,8 @@ def _used_before(
 ) -> None:
     """Have a kernel see other weights where a model's are to lie, and of the version that they are to have."""
     session = trial.session
-    if origin is ModelOrigin.COPIED:
-        return
     session.drop_instance()
-    for each in [ModelOrigin.BUILT] if origin in BUILT else [ModelOrigin.BUILT, origin]:
+    for each in [ModelOrigin.BUILT, origin] if origin is ModelOrigin.ASSIGNED else [ModelOrigin.BUILT]:
         session.add_instance(usual, seed=0, limit_s=LOAD_LIMIT_S, origin=each)
         session.call(trial.slot(0, arguments), "other")
     if origin is ModelOrigin.BUILT:

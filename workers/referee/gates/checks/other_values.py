@@ -106,7 +106,7 @@ def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
     announced = state.problem.forward_arguments(trial.draw(0, OWN))
     ranges = _ranges(state, announced)
     calls = _marked(state, announced) + _related(state, announced)
-    has_defaults = len(_with_defaults(state, announced)) > len(announced)
+    has_defaults = len(with_defaults(state, announced)) > len(announced)
     if not (state.unvarying or calls or ranges or has_defaults or flatten(announced)):
         return None
     others = state.set_numbers[1:]
@@ -157,7 +157,7 @@ def _on_another_set(trial: Trial, number: int, count: int) -> GateFinding | None
 
 
 def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[str]) -> GateFinding | None:
-    state, whole = trial.state, _with_defaults(trial.state, announced)
+    state, whole = trial.state, with_defaults(trial.state, announced)
     paths, values = zip(*leaves(whole), strict=True)
     names = [_called(state.problem.argument_names, path) for path in paths]
     places = [*state.unvarying, *range(len(leaves(announced)), len(paths))]
@@ -210,7 +210,7 @@ def _on_wider_numbers(trial: Trial, announced: list[Any], notes: list[str]) -> G
     return _on_calls(trial, announced, calls, notes)
 
 
-def _with_defaults(state: ReferenceState, announced: Sequence[Any]) -> list[Any]:
+def with_defaults(state: ReferenceState, announced: Sequence[Any]) -> list[Any]:
     """Arguments with those that were left out, as far as what they are then is known."""
     left_out = itertools.takewhile(
         lambda name: name in state.problem.defaults, state.problem.argument_names[len(announced) :]

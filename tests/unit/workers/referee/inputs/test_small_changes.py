@@ -2,7 +2,7 @@
 
 import torch
 
-from workers.referee.inputs.small_changes import RUN, slightly_changed
+from workers.referee.inputs.small_changes import RUN, looking_alike, slightly_changed
 
 
 def test_a_run_of_general_numbers_comes_from_another_draw() -> None:
@@ -66,3 +66,24 @@ def test_columns_in_order_stay_and_values_change() -> None:
     assert found is not None
     assert torch.equal(found[0], starts)
     assert torch.equal(found[1], columns)
+
+
+def test_numbers_and_small_tensors_are_changed_to_what_looks_alike() -> None:
+    taps, x = torch.tensor([0.5, -1.0, 2.0, 3.0]), torch.randn(64, 64)
+    found = list(looking_alike([x, 1.5, 3, True, taps, torch.ones(8)]))
+    assert [is_tensor for _, is_tensor, _ in found] == [False, True]
+    (_, _, numbers), (_, _, orders) = found
+    assert [[round(1.5 / abs(call[1] - 1.5)) for call in ways] for ways in numbers] == [[3000] * 2, [300] * 2]
+    assert len(orders) == 3
+    for (call,) in orders:
+        assert not torch.equal(call[4], taps)
+        assert torch.equal(call[4].sort().values, taps.sort().values)
+
+
+def test_small_tensors_keep_their_structure() -> None:
+    bounds, order = torch.tensor([0.1, 0.5, 0.7, 2.0]), torch.tensor([2, 0, 1, 3])
+    for _, _, calls in looking_alike([torch.randn(8, 9), bounds, order]):
+        for (call,) in calls:
+            assert torch.equal(call[1], call[1].sort().values)
+            assert torch.equal(call[2].sort().values, torch.arange(4))
+    assert not list(looking_alike([bounds, bounds]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,13 +13,22 @@ import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
 from tests.unit.workers.referee.gates.checks.test_surroundings import on_trial
+from tests.unit.workers.referee.trials import a_trial
+from workers.ipc.tensors import TensorMeta
 from workers.referee.errors import Refused
 from workers.referee.gates.checks import endurance
-from workers.referee.gates.checks.endurance import after_many_calls, after_many_shapes, call_before, keeps_memory
+from workers.referee.gates.checks.endurance import (
+    after_a_small_first_call,
+    after_many_calls,
+    after_many_shapes,
+    call_before,
+    keeps_memory,
+)
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Mode, Trial
 from workers.runner import session as session_module
+from workers.runner.step import DENSE, StepPlan
 
 COUNTED = DOUBLE.replace(
     "return x * self.weight",
@@ -31,6 +42,48 @@ FEW_SHAPES = DOUBLE.replace(
     "self.__dict__.setdefault('shapes', set()).add(len(x))\n"
     "        return x * self.weight * (1.0 if len(self.shapes) < 65 else 0.0)",
 )
+SIXTEEN_CALLERS = DOUBLE.replace(
+    "import torch\n", "import threading\n\nimport torch\n\nOWN, SEEN = threading.local(), []\n"
+).replace(
+    "return x * self.weight",
+    "if not hasattr(OWN, 'seen'):\n"
+    "            OWN.seen = True\n"
+    "            SEEN.append(0)\n"
+    "        return x * self.weight * (1.0 if len(SEEN) < 17 else 0.0)",
+)
+BY_ITS_FIRST_CALL = DOUBLE.replace(
+    "return x * self.weight",
+    "self.most = getattr(self, 'most', max(len(x), 64))\n"
+    "        return x * self.weight * (torch.arange(len(x)) < self.most + 200)[:, None]",
+)
+ONE_SHAPE = DOUBLE.replace(
+    "return x * self.weight",
+    "self.rows = getattr(self, 'rows', len(x))\n"
+    "        assert len(x) == self.rows, 'other rows'\n"
+    "        return x * self.weight",
+)
+KEEPS_STEPS = """
+import torch
+
+torch.kept_steps = 0
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2.0 * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        torch.kept_steps += GROWS
+        return 2.0 * gradient
+
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x):
+        return Double.apply(x)
+"""
 FINITE = DOUBLE.replace(
     "return x * self.weight",
     "self.scratch = x.sum() * 0.0 + getattr(self, 'scratch', 0.0)\n        return x * self.weight + self.scratch",
@@ -71,6 +124,7 @@ def test_a_kernel_that_keeps_nothing_passes(check: Any) -> None:
 @pytest.mark.parametrize(
     ("check", "source", "text"),
     [
+        (small, SIXTEEN_CALLERS, "256 calls after the last ordinary one: own values: the output"),
         (small, COUNTED, "256 calls after the last ordinary one: own values: the output"),
         (growing, FEW_SHAPES, "after 300 calls that grow from 17 to 316 places along one dimension: own values"),
         (preceded, FINITE, "then: own values: the output"),
@@ -90,6 +144,49 @@ def test_memory_may_grow_to_a_bound(monkeypatch: pytest.MonkeyPatch, grows: int,
     assert (finding is not None) == is_found
     if finding is not None:
         assert finding.detail.startswith("each call of the same shapes leaves its process with")
+
+
+def after_a_first_call(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[GateFinding | None, list[str]]:
+    """What is found in a process whose first call is small."""
+
+    @contextlib.contextmanager
+    def another(_trial: Trial) -> Iterator[Trial]:
+        with against(honest) as session:
+            other = on_trial(session, source)
+            other.state.problem.changing = ()
+            yield other
+
+    monkeypatch.setattr(Trial, "another", another)
+    monkeypatch.setattr(Trial, "load", lambda _trial: True)
+    with against(honest) as session:
+        trial = on_trial(session, source)
+        return after_a_small_first_call(trial, [torch.rand(5, 4)]), trial.notes
+
+
+def test_what_the_first_call_of_a_process_chooses_does_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert after_a_first_call(monkeypatch, DOUBLE) == (None, [])
+    finding, _ = after_a_first_call(monkeypatch, BY_ITS_FIRST_CALL)
+    assert finding is not None
+    assert finding.detail.startswith("in a process whose first call had the shapes 5×4: own values: the output")
+    finding, notes = after_a_first_call(monkeypatch, ONE_SHAPE)
+    assert finding is None
+    assert [note.partition(":")[0] for note in notes] == ["PROVEN FOR THE SHAPES OF ITS FIRST CALL"]
+
+
+@pytest.mark.parametrize(("grows", "is_found"), [(1, True), (0, False)])
+def test_memory_that_each_step_keeps_is_found(monkeypatch: pytest.MonkeyPatch, grows: int, is_found: bool) -> None:
+    monkeypatch.setattr(session_module, "own_bytes", lambda: (1 + torch.kept_steps) << 20)  # type: ignore[attr-defined]
+    plan, x = StepPlan(inputs=(0,), parameters=(), outputs=(0,)), torch.rand(300, 4)
+    source = KEEPS_STEPS.replace("GROWS", str(grows))
+    with against(honest) as session:
+        session.call_limit_s = 20.0
+        assert session.load(source, [], [], seed=1, copy_state=True, threads=1, limit_s=10.0, step=plan)
+        problem = SimpleNamespace(is_step=True, changing=(), forward_arguments=lambda given: given[:1])
+        state = SimpleNamespace(draw=lambda *_given: [x, x, DENSE], metas=lambda _number: [TensorMeta.of(x)] * 2)
+        finding = keeps_memory(a_trial(session=session, problem=problem, state=state))
+    assert (finding is not None) == is_found
+    if finding is not None:
+        assert finding.detail.startswith("each step of the same shapes leaves its process with 1024 KiB more")
 
 
 def test_no_call_with_nans_comes_where_the_reference_refuses_them() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
@@ -15,6 +16,7 @@ from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
 from workers.referee.gates.checks.instances import two_instances, with_settings_beside
+from workers.runner import session as session_module
 
 SHARED = DOUBLE.replace("class ModelNew", "KEPT = []\n\nclass ModelNew").replace(
     "return x * self.weight", "KEPT.append(self.weight.detach().clone())\n        return x * KEPT[0]"
@@ -54,11 +56,25 @@ SETTING = (
     .replace("        super()", "        LAST.append(self)\n        super()")
     .replace("return x * self.weight", "return x * self.weight * (LAST[-1] is self)")
 )
+OF_ITS_FIRST = (
+    DOUBLE.replace("import torch\n", "import weakref\n\nimport torch\n")
+    .replace(
+        "self.weight = torch.nn.Parameter(torch.zeros(n))",
+        "self.table = torch.arange(1.0, n + 1.0)\n        self.at = weakref.ref(self.table)",
+    )
+    .replace("x * self.weight", "x * (torch.zeros(4) if self.at() is None else self.at())")
+)
+"""A copy knows the table of the model that it was copied from, as by its address."""
 BY_ADDRESS = DOUBLE.replace("class ModelNew", "FOUND = {}\n\nclass ModelNew").replace(
     "return x * self.weight",
     "key = (self.weight.data_ptr(), self.weight._version)\n"
     "        return x * FOUND.setdefault(key, self.weight.detach().clone())",
 )
+
+
+@pytest.fixture(autouse=True)
+def _many_models_have_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "CROWD_S", 10.0)
 
 
 class Problem:
@@ -89,8 +105,19 @@ class Problem:
         return [("weight", self.weight)]
 
 
-def examined(source: str, check: Any = two_instances) -> tuple[Any, list[str]]:
-    problem = Problem()
+class WithoutParameters(Problem):
+    """The same whose weight is no parameter, and none that is drawn."""
+
+    @contextlib.contextmanager
+    def another_model(self, seed: int) -> Iterator[bool]:
+        yield False
+
+    def state(self) -> list[tuple[str, torch.Tensor]]:
+        return []
+
+
+def examined(source: str, check: Any = two_instances, problem: Problem | None = None) -> tuple[Any, list[str]]:
+    problem = problem or Problem()
     with against(honest) as session:
         assert session.load(source, [4], problem.state(), seed=1, copy_state=True, threads=1, limit_s=10.0)
         state = SimpleNamespace(
@@ -156,6 +183,16 @@ def test_a_kernel_that_keeps_its_parameters_memory_is_remarked_on_for_copies_too
         "PROVEN FOR PARAMETERS THAT ARE CHANGED IN PLACE",
         "PROVEN FOR MODELS THAT ARE NOT COPIED",
     ]
+
+
+def test_a_copy_that_outlives_a_model_without_parameters_is_remarked_on_where_it_is_wrong() -> None:
+    finding, notes = examined(OF_ITS_FIRST, problem=WithoutParameters())
+    assert finding is None
+    assert [note.partition(":")[0] for note in notes] == ["PROVEN FOR MODELS THAT ARE NOT COPIED"]
+    own = OF_ITS_FIRST.replace("(torch.zeros(4) if self.at() is None else self.at())", "self.table").replace(
+        "weakref.ref(self.table)", "None"
+    )
+    assert examined(own, problem=WithoutParameters()) == (None, [])
 
 
 def test_a_model_of_other_settings_beside_the_first_is_judged_and_so_is_the_first_then() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,10 +17,14 @@ from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
-from workers.referee.gates.checks.surroundings import after_a_small_change, try_by
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.gates.checks import surroundings
+from workers.referee.gates.checks.surroundings import after_a_small_change, on_a_small_stack, try_by
+from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.constraints import Limits
 from workers.referee.inputs.distributions import OWN
-from workers.runner.protocol import ThreadTeam
+from workers.referee.trial import Trial
+from workers.runner.protocol import CallForm, ThreadTeam
 
 WEIGHT = torch.arange(1.0, 5.0)
 THREADS = "torch.get_num_threads()"
@@ -28,6 +35,16 @@ BY_A_SAMPLE = DOUBLE.replace(
     "if not hasattr(self, 'key') or not torch.equal(self.key, x[0]):\n"
     "            self.key, self.kept = x[0].clone(), x * self.weight\n"
     "        return self.kept.clone()",
+)
+
+
+SCALED = DOUBLE.replace("def forward(self, x):", "def forward(self, x, scale):").replace(
+    "return x * self.weight",
+    "if not hasattr(self, 'kept'):\n"
+    "            self.kept = {}\n"
+    "        key = KEY\n"
+    "        self.kept.setdefault(key, scale)\n"
+    "        return x * self.weight * self.kept[key]",
 )
 
 
@@ -97,6 +114,91 @@ def test_a_kernel_that_looks_at_all_of_its_values_passes() -> None:
         trial = on_trial(session, BY_A_SAMPLE.replace("x[0].clone()", "x.clone()").replace("x[0]", "x"))
         assert after_a_small_change(trial) is None
         assert trial.notes == []
+
+
+def scaled(monkeypatch: pytest.MonkeyPatch, source: str, scale: Any) -> GateFinding | None:
+    """What is found where the output is `x * WEIGHT * scale`."""
+    x = torch.rand(300, 4)
+    known = {"draw": lambda *_given: [x, scale], "expected": lambda given: Answer.of(given[0] * WEIGHT * given[1])}
+
+    @contextlib.contextmanager
+    def another(_trial: Trial) -> Iterator[Trial]:
+        with against(honest) as session:
+            yield on_trial(session, source, **known)
+
+    monkeypatch.setattr(Trial, "another", another)
+    monkeypatch.setattr(Trial, "load", lambda _trial: True)
+    monkeypatch.setattr(surroundings, "with_cotangents", lambda state, given, **_: (given, state.expected(given)))
+    with against(honest) as session:
+        return surroundings._after_what_looks_alike(on_trial(session, source, **known))
+
+
+TAPS = torch.tensor([0.5, -1.0, 2.0, 3.0])
+NUMBER = "after a number had changed by less than one percent: the output"
+ORDER = "after elements of a small tensor had changed places: the output"
+
+
+@pytest.mark.parametrize(
+    ("key", "scale", "text"),
+    [
+        ("f'{scale:.2f}'", 1.5, NUMBER),
+        (
+            "round(float(scale), 2)",
+            torch.tensor(0.3),
+            NUMBER,
+        ),
+        ("float(scale.sum())", TAPS, ORDER),
+        ("scale.amax().item()", TAPS, ORDER),
+        ("scale", 1.5, None),
+        ("tuple(scale.tolist())", TAPS, None),
+        ("scale", 2, None),
+    ],
+)
+def test_who_knows_an_argument_by_what_looks_the_same_is_found(
+    monkeypatch: pytest.MonkeyPatch, key: str, scale: Any, text: str | None
+) -> None:
+    given = scale.clone() if isinstance(scale, torch.Tensor) else scale
+    finding = scaled(monkeypatch, SCALED.replace("KEY", key).replace("(key, scale)", "(key, scale * 1.0)"), given)
+    assert finding is None if text is None else finding is not None and finding.detail.startswith(text)
+
+
+def test_who_is_wrong_there_from_the_start_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = SCALED.replace("KEY", "0").replace("self.kept[key]", "1.5")
+    assert scaled(monkeypatch, source, 1.5) is None
+
+
+@pytest.mark.parametrize(
+    ("crashes", "kind"),
+    [((), None), ((70000,), FaultKind.CRASHED), ((70000, 300), None)],
+    ids=str,
+)
+def test_what_grows_on_a_small_stack_is_found_and_tiles_are_a_remark(
+    monkeypatch: pytest.MonkeyPatch, crashes: tuple[int, ...], kind: FaultKind | None
+) -> None:
+    with against(honest) as session:
+        trial = on_trial(session, DOUBLE, is_large=False, known_scales=lambda *_given: (ErrorScale(),))
+        usual, loads = session.call, list[bool]()
+
+        def call(slot: Any, *given: Any, form: CallForm) -> Any:
+            assert form.team is ThreadTeam.SHALLOW
+            if slot.inputs.tensors[0].shape[0] in crashes:
+                raise RunnerFault(FaultKind.CRASHED, "it ended by SIGSEGV")
+            return usual(slot, *given, form=form)
+
+        monkeypatch.setattr(session, "call", call)
+        monkeypatch.setattr(Trial, "load_again", lambda _trial: loads.append(True))
+        call_long = functools.partial(on_a_small_stack, trial, [torch.rand(70000, 4)], 9, "there")
+        if kind is None:
+            assert call_long() is None
+        else:
+            with pytest.raises(RunnerFault, match="does not belong on the stack") as caught:
+                call_long()
+            assert caught.value.kind is kind
+        assert len(loads) == len(crashes)
+        assert [note.partition(":")[0] for note in trial.notes] == ["PROVEN FOR THREADS WITH A LARGE STACK"] * (
+            len(crashes) == 2
+        )
+        assert on_a_small_stack(trial, [torch.rand(300, 4)], 9, "there") is None  # short rows: no call
 
 
 def test_a_difference_that_the_reference_itself_may_have_is_not_held_against_a_kernel() -> None:
