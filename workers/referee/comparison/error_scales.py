@@ -62,11 +62,12 @@ def with_shifts(
 
 
 def with_shift(scale: ErrorScale, output: torch.Tensor, by: float) -> ErrorScale:
-    """With a relative error of every element that inputs of such magnitude explain; see `EXPONENTIALS`."""
+    """With a relative error of every element that inputs of such magnitude explain; see `EXPONENTIALS`. Of an output of
+    zeros alone, which is what is left of terms about one, an absolute error."""
     if not output.is_floating_point() or output.dtype is torch.float64 or not scale.known:
         return scale
     share = min(by, 1e-2) / (ERROR_MULTIPLE if output.dtype is torch.float32 else ROUNDED_MULTIPLE)
-    peak = min(by, 1e-2) * largest_finite(output) / PEAK_MULTIPLE
+    peak = min(by, 1e-2) * (largest_finite(output) or 1.0) / PEAK_MULTIPLE
     return dataclasses.replace(
         scale,
         relative=max(scale.relative, share),

@@ -99,8 +99,8 @@ SHORT = 5
 ANNOUNCED_ONLY = "PROVEN FOR THE ANNOUNCED SIZES OF"
 SHORTER, CALLS = 16, 3
 """Factor by which the longest size is shorter where a call did not end, and the calls of which the fastest tells."""
-SLOWER = 4 * SHORTER**2
-"""Factor by which the longer one may be slower: a kernel may need the square of a size."""
+SLOWER = 2 * SHORTER**3
+"""Factor by which the longer one may be slower: a kernel may need the cube of a size, as for a power of a matrix."""
 MOST_TOLD = 6
 """Dimensions that are named."""
 MOST_SPREAD = 2

@@ -253,9 +253,7 @@ def _within(tensors: Sequence[torch.Tensor], size: int, new: int) -> list[torch.
         numbers = tensor.long()
         spread = -(-numbers * new // size) if counts else numbers * new // size
         if any(differ_along(numbers, dim) and not differ_along(spread, dim) for dim in range(tensor.dim())):
-            if is_clear:
-                return None
-            continue
+            return None
         changed[index] = spread.to(tensor.dtype)
     return changed
 

@@ -51,7 +51,7 @@ def structured(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
 def with_rows_of(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
     """The change with rows in order, of sum one (probabilities) or of length one, where rows were so."""
     rows = rows_of(tensor)
-    if rows.shape[1] < 2 or changed.numel() == 0 or tensor.is_complex():
+    if rows.numel() < 2 or changed.numel() == 0 or tensor.is_complex():
         return changed
     return _in_order(rows, changed) if is_in_order(tensor) else _scaled(tensor, changed)
 
@@ -67,13 +67,13 @@ def is_in_order(tensor: torch.Tensor) -> bool:
 def has_rows_of_sum_one(tensor: torch.Tensor) -> bool:
     """Whether rows hold probabilities."""
     few = rows_of(tensor)[:FEW_VALUES].double()
-    return few.shape[1] > 1 and bool((few >= 0).all()) and _is_one(few.sum(dim=1))
+    return few.numel() > 1 and bool((few >= 0).all()) and _is_one(few.sum(dim=1))
 
 
 def has_rows_of_length_one(tensor: torch.Tensor) -> bool:
     """Whether rows hold unit vectors."""
     few = rows_of(tensor)[:FEW_VALUES].double()
-    return few.shape[1] > 1 and _is_one(torch.linalg.vector_norm(few, dim=1))
+    return few.numel() > 1 and _is_one(torch.linalg.vector_norm(few, dim=1))
 
 
 def _is_ordered(rows: torch.Tensor) -> bool:

@@ -1,4 +1,5 @@
 # problem: c_centred
+# expect: remark PROVEN FOR THREADS WITH A LARGE STACK
 # about: a copy of each row lies on the stack, whatever its length and the size of the calling thread's stack
 # forward: rows
 

@@ -14,6 +14,7 @@ import contextlib
 import dataclasses
 import functools
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -43,6 +44,8 @@ CALLERS = 20
 SHAPES = 300
 MOST_GROWING = 2
 """Sets of dimensions that grow step by step."""
+GROWING_S = 0.4
+"""For one of them, after which another one follows."""
 SHORT = 5
 """Sizes of the other dimensions then."""
 LEAST_GROWING = 17
@@ -118,7 +121,10 @@ def on_many_calls(trial: Trial, groups: list[Axes]) -> GateFinding | None:
     cuts = [to_size(trial, axes, min(SHORT, size_of(flatten(arguments), axes)), apart=False) for axes in groups]
     small = _cut_by(trial, arguments, cuts)
     finding = None if small is None else after_many_calls(trial, small) or after_a_small_first_call(trial, small)
+    began = time.monotonic()
     for axes in random.SystemRandom().sample(groups, min(MOST_GROWING, len(groups))):
+        if time.monotonic() - began > GROWING_S:
+            break
         others = [cut for one, cut in zip(groups, cuts, strict=True) if not set(one) & set(axes)]
         to_last = to_size(trial, axes, LEAST_GROWING + SHAPES - 1, apart=True)
         longest = None if finding is not None else _cut_by(trial, arguments, [*others, to_last])

@@ -24,8 +24,7 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
-from workers.referee.gates.checks.other_values import with_defaults
-from workers.referee.gates.checks.other_values import taken, taken_ones, with_cotangents
+from workers.referee.gates.checks.other_values import taken, taken_ones, with_cotangents, with_defaults
 from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.checks.size_groups import SizeGroup, announced, bytes_of, bytes_with, larger, to_size
 from workers.referee.gates.finding import GateFinding

@@ -25,6 +25,7 @@ class TopOfRows:
     problem = Contract()
     aliases: frozenset[tuple[int, int]] = frozenset()
     shares: frozenset[tuple[int, int | None]] = frozenset()
+    modes: frozenset[tuple[int, str]] = frozenset()
 
     def scales_on(
         self, arguments: list[Any], outputs: list[torch.Tensor], _distribution: object, *, in_place: bool = False

@@ -28,6 +28,7 @@ class Reference:
     problem = Contract()
     aliases: frozenset[tuple[int, int]] = frozenset()
     shares: frozenset[tuple[int, int | None]] = frozenset()
+    modes: frozenset[tuple[int, str]] = frozenset()
 
     def otherwise_rounded(self, _arguments: list[Any], _outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
         return []
