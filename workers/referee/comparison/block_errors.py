@@ -44,15 +44,19 @@ def lines(actual: torch.Tensor, expected: torch.Tensor) -> list[tuple[torch.Tens
     apart, wanted = _stretch(actual, expected)
     if expected.dim() < 2:
         return [_NOTHING, _NOTHING, _blocks(apart, wanted)]
-    found = []
-    for axis, length in ((1, wanted.shape[1]), (0, wanted.shape[0])):
-        long = length >= LEAST_LINE
-        found.append(
-            (torch.linalg.vector_norm(apart, dim=axis), torch.linalg.vector_norm(wanted, dim=axis))
-            if long
-            else _NOTHING
-        )
-    return [*found, _blocks(apart, wanted)]
+    rows = (_row_norms(apart), _row_norms(wanted)) if wanted.shape[1] >= LEAST_LINE else _NOTHING
+    columns = (_column_norms(apart), _column_norms(wanted)) if wanted.shape[0] >= LEAST_LINE else _NOTHING
+    return [rows, columns, _blocks(apart, wanted)]
+
+
+def _row_norms(matrix: torch.Tensor) -> torch.Tensor:
+    norms: torch.Tensor = torch.linalg.vector_norm(matrix, dim=1)
+    return norms
+
+
+def _column_norms(matrix: torch.Tensor) -> torch.Tensor:
+    """The norms of columns. (`vector_norm` along the first dimension says the same, three times as slowly.)"""
+    return matrix.square().sum(dim=0).sqrt_()
 
 
 def _stretch(
@@ -63,8 +67,8 @@ def _stretch(
     start = random.randrange(expected.shape[0] - slices + 1) if slices < expected.shape[0] else 0  # noqa: S311
     last = expected.shape[-1] if expected.dim() > 1 else slices
     wanted = expected.narrow(0, start, slices).float().reshape(-1, last)
-    apart = (actual.narrow(0, start, slices).float().reshape(wanted.shape) - wanted).nan_to_num(0.0, 0.0, 0.0)
-    return apart, wanted.nan_to_num(0.0, 0.0, 0.0)
+    apart = actual.narrow(0, start, slices).float().reshape(wanted.shape) - wanted
+    return apart.nan_to_num_(0.0, 0.0, 0.0), wanted.nan_to_num(0.0, 0.0, 0.0)
 
 
 def _blocks(apart: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -74,7 +78,7 @@ def _blocks(apart: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, to
         return _NOTHING
     start = random.randrange(wanted.shape[1] - count * BLOCK + 1)  # noqa: S311 - no secret, but hard to foresee
     parts = (one.narrow(1, start, count * BLOCK).reshape(-1, BLOCK) for one in (apart, wanted))
-    errors, norms = (torch.linalg.vector_norm(part, dim=1) for part in parts)
+    errors, norms = (_row_norms(part) for part in parts)
     return errors, norms
 
 

@@ -415,7 +415,8 @@ def _compare_lines(
     names = ((ErrorCheck.ROW, scale.row), (ErrorCheck.COLUMN, scale.column), (ErrorCheck.BLOCK, scale.block))
     whole = tolerance.bound(scale.relative, scale.known)
     multiple = ROUNDED_LINE_MULTIPLE if tolerance.rounding and scale.known else LINE_MULTIPLE
-    for (name, own), norms in zip(names, lines(actual, expected), strict=True):
+    found = lines(actual, expected)
+    for (name, own), norms in zip(names, found, strict=True):
         bound = max(multiple * whole, tolerance.bound(own, scale.known))
         error, index = worst_line(*norms)
         account.note(name, error, bound)
@@ -423,8 +424,11 @@ def _compare_lines(
             return Mismatch(
                 detail=f"has a relative error of {error:.3g} in {name.value} {index}; the bound is {bound:.3g}"
             )
-    if scale.known and (wrong := _compare_faint(actual, expected, scale, tolerance, multiple * whole, account)):
-        return wrong
+    if scale.known:
+        faint = _compare_faint_lines(found[:2], scale, tolerance, multiple * whole, account)
+        wrong = faint or _compare_slots(actual, expected, scale, tolerance, multiple * whole, account)
+        if wrong is not None:
+            return wrong
     if not tolerance.rounding and scale.known and scale.faint < whole:
         over, magnitude = worst_band(actual, expected, multiple * whole, scale.faint)
         account.note(ErrorCheck.MAGNITUDE, over, 1.0)
@@ -433,7 +437,27 @@ def _compare_lines(
     return None
 
 
-def _compare_faint(
+def _compare_faint_lines(
+    rows_and_columns: Sequence[tuple[torch.Tensor, torch.Tensor]],
+    scale: ErrorScale,
+    tolerance: Tolerance,
+    usual: float,
+    account: Account,
+) -> Mismatch | None:
+    """Rows and columns so faint that they do not count beside others, for themselves: where the reference is exact
+    there, a candidate is. `usual` is what a line is allowed."""
+    faint = ((ErrorCheck.ROW, scale.faint_row), (ErrorCheck.COLUMN, scale.faint_column))
+    for (name, own), norms in zip(faint, rows_and_columns, strict=True):
+        bound = max(usual, tolerance.bound(own, known=True))
+        error, index = worst_faint_line(*norms)
+        account.note(name, error, bound)
+        if error > bound:
+            what = f"faint {name.value} {index}; the bound is {bound:.3g}"
+            return Mismatch(detail=f"has a relative error of {error:.3g} in the {what}")
+    return None
+
+
+def _compare_slots(
     actual: torch.Tensor,
     expected: torch.Tensor,
     scale: ErrorScale,
@@ -441,16 +465,7 @@ def _compare_faint(
     usual: float,
     account: Account,
 ) -> Mismatch | None:
-    """Rows and columns so faint that they do not count beside others, and each of few elements, for themselves: where
-    the reference is exact there, a candidate is. `usual` is what a line is allowed."""
-    faint = ((ErrorCheck.ROW, scale.faint_row), (ErrorCheck.COLUMN, scale.faint_column))
-    for (name, own), norms in zip(faint, lines(actual, expected), strict=False):
-        bound = max(usual, tolerance.bound(own, known=True))
-        error, index = worst_faint_line(*norms)
-        account.note(name, error, bound)
-        if error > bound:
-            what = f"faint {name.value} {index}; the bound is {bound:.3g}"
-            return Mismatch(detail=f"has a relative error of {error:.3g} in the {what}")
+    """Each of few elements for itself, as `_compare_faint_lines` judges lines."""
     bound = max(usual, tolerance.bound(scale.slot, known=True))
     error, index = worst_slot(actual, expected, scale.usual)
     account.note(ErrorCheck.ELEMENT, error, bound)

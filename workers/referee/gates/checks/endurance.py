@@ -41,13 +41,18 @@ PERIOD = 256
 """Calls after which a counter of eight bits is what it was."""
 CALLERS = 20
 """Of these calls, those that come from a new thread each: no array of 16 has a place for each."""
-SHAPES = 300
+FIRST_SHAPES, SHAPES = 100, 300
+"""The first of them, by whose time it is seen whether all are made, and all of them."""
+FIRST_S = 0.03
+"""For the first ones, up to which all are made: larger ones take ten times as long together."""
+ALL_SHAPES = 0.3
+"""Share of the evaluations in which all are made though they take longer."""
 MOST_GROWING = 2
 """Sets of dimensions that grow step by step."""
 GROWING_S = 0.4
 """For one of them, after which another one follows."""
-SHORT = 5
-"""Sizes of the other dimensions then."""
+SHORT, SHORTEST = 5, 2
+"""Sizes of the other dimensions of small calls, and of growing ones, of which there are many."""
 LEAST_GROWING = 17
 """The first of growing sizes: references that take it take larger ones."""
 MOST_BYTES = 8 << 20
@@ -118,19 +123,22 @@ def on_many_calls(trial: Trial, groups: list[Axes]) -> GateFinding | None:
     if finding is not None or not groups:
         return finding
     arguments = announced(trial)
-    cuts = [to_size(trial, axes, min(SHORT, size_of(flatten(arguments), axes)), apart=False) for axes in groups]
-    small = _cut_by(trial, arguments, cuts)
+    small = _cut_by(trial, arguments, [_cut(trial, axes, SHORT) for axes in groups])
     finding = None if small is None else after_many_calls(trial, small) or after_a_small_first_call(trial, small)
     began = time.monotonic()
     for axes in random.SystemRandom().sample(groups, min(MOST_GROWING, len(groups))):
         if time.monotonic() - began > GROWING_S:
             break
-        others = [cut for one, cut in zip(groups, cuts, strict=True) if not set(one) & set(axes)]
+        others = [_cut(trial, one, SHORTEST) for one in groups if not set(one) & set(axes)]
         to_last = to_size(trial, axes, LEAST_GROWING + SHAPES - 1, apart=True)
         longest = None if finding is not None else _cut_by(trial, arguments, [*others, to_last])
         if longest is not None:
             finding = after_many_shapes(trial, longest, axes)
     return finding
+
+
+def _cut(trial: Trial, axes: Axes, size: int) -> Change:
+    return to_size(trial, axes, min(size, size_of(flatten(announced(trial)), axes)), apart=False)
 
 
 def _cut_by(trial: Trial, arguments: list[Any], changes: Sequence[Change]) -> list[Any] | None:
@@ -234,13 +242,23 @@ def after_many_shapes(trial: Trial, longest: list[Any], axes: Axes) -> GateFindi
             return None
         if taken(trial.state, trial.state.problem.forward_arguments(longest), cut) is None:
             return None
-    where = f"{SHAPES} calls that grow from {LEAST_GROWING} to {LEAST_GROWING + SHAPES - 1} places along one dimension"
     with _opened(trial, longest) as slot:
-        try:
-            trial.session.repeat(slot, SHAPES, axes, LEAST_GROWING)
-        except RunnerFault as fault:
-            raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+        began = time.monotonic()
+        where = _growing(trial, slot, axes, FIRST_SHAPES, LEAST_GROWING)
+        if time.monotonic() - began <= FIRST_S or generator.random() < ALL_SHAPES:
+            where = _growing(trial, slot, axes, SHAPES - FIRST_SHAPES, LEAST_GROWING + FIRST_SHAPES)
     return _judged(trial, f"after {where}")
+
+
+def _growing(trial: Trial, slot: Slot, axes: Axes, count: int, least: int) -> str:
+    """Make so many calls, each a place longer than the one before; what they and earlier ones are called."""
+    last = least + count - 1
+    where = f"{last - LEAST_GROWING + 1} calls that grow from {LEAST_GROWING} to {last} places along one dimension"
+    try:
+        trial.session.repeat(slot, count, axes, least)
+    except RunnerFault as fault:
+        raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+    return where
 
 
 @contextlib.contextmanager

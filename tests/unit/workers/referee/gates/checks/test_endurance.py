@@ -114,6 +114,7 @@ def preceded(trial: Trial) -> GateFinding | None:
 @pytest.fixture(autouse=True)
 def _all_shapes_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endurance, "taken", lambda _state, _arguments, tensors: tensors)
+    monkeypatch.setattr(endurance, "FIRST_S", float("inf"))
 
 
 @pytest.mark.parametrize("check", [small, growing, preceded])
@@ -134,6 +135,14 @@ def test_what_is_wrong_after_many_calls_is_named(check: Any, source: str, text: 
     finding = found(check, source)
     assert finding is not None
     assert finding.detail.startswith(text)
+
+
+def test_slow_calls_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endurance, "FIRST_S", -1.0)
+    monkeypatch.setattr(endurance, "ALL_SHAPES", 0.0)
+    finding = found(growing, FEW_SHAPES)
+    assert finding is not None
+    assert finding.detail.startswith("after 100 calls that grow from 17 to 116 places along one dimension: own values")
 
 
 @pytest.mark.parametrize(("grows", "is_found"), [(20, True), (4, False), (0, False)])
