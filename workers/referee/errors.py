@@ -26,6 +26,12 @@ class RunnerFault(CandidateError):  # noqa: N818 - a fault, found in a reply
         """Whether it was the baselines' process instead, which runs the reference."""
         super().__init__(detail)
 
+    def at(self, where: str, advice: str = "") -> RunnerFault:
+        """The same fault, with where it came to pass; with advice, where the candidate's author can use some."""
+        fault = RunnerFault(self.kind, f"{where}: {self}{'' if self.kind is FaultKind.FORGED else advice}")
+        fault.of_baseline = self.of_baseline
+        return fault
+
 
 class WorkerRefusal(InfrastructureError):  # noqa: N818 - an answer of the worker
     """The worker could not do what the referee asked of it (start a runner, build a candidate)."""

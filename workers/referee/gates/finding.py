@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from services.domain.gates import GateName, GateStatus
@@ -16,6 +17,14 @@ class GateFinding:
     detail: str
     gate: GateName | None = None
     """Another gate that the evidence belongs to, where it is not the one that found it."""
+
+    def at(self, where: str) -> GateFinding:
+        """The same finding, with where it was made."""
+        return dataclasses.replace(self, detail=f"{where}: {self.detail}")
+
+    def advised(self, advice: str) -> GateFinding:
+        """The same finding with advice, where it is no evidence of a deception."""
+        return self if self.gate is not None else dataclasses.replace(self, detail=self.detail + advice)
 
 
 def passed(detail: str) -> GateFinding:

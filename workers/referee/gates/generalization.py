@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import random
@@ -197,8 +196,7 @@ def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFin
                 trial.load_again()
                 continue
             if fault.kind is not FaultKind.RAISED:
-                rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
-                raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
+                raise fault.at(where, MAY_RAISE) from None
             notes.append(f"{where}: refused with {str(fault)[:200]}")
             finding = after_an_exception(trial)
             if finding is not None:
@@ -208,7 +206,7 @@ def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFin
             finding = _changed(trial, arguments, DERIVED_SLOT + index, where, is_far=change is not None)
             finding = finding or on_a_small_stack(trial, arguments, DERIVED_SLOT + index, where)
         if finding is not None:
-            return dataclasses.replace(finding, detail=finding.detail + MAY_RAISE) if finding.gate is None else finding
+            return finding.advised(MAY_RAISE)
         notes.append(f"passed on {where}")
     return None
 

@@ -35,10 +35,10 @@ def by_keyword(trial: Trial) -> GateFinding | None:
         finding = try_draw(trial, 0, OWN, arguments, observe=False, form=CallForm(names=tuple(names[:count])))
     except RunnerFault as fault:
         if fault.kind is not FaultKind.RAISED:
-            raise RunnerFault(fault.kind, f"{KEYWORDS}: {fault}") from None
+            raise fault.at(KEYWORDS) from None
         trial.notes.append(f"PROVEN FOR ARGUMENTS BY POSITION: it refused keywords with {str(fault)[:200]}")
         return None
-    return finding and dataclasses.replace(finding, detail=f"{KEYWORDS}: {finding.detail}")
+    return finding and finding.at(KEYWORDS)
 
 
 def in_the_other_mode(trial: Trial) -> GateFinding | None:
@@ -58,7 +58,7 @@ def in_the_other_mode(trial: Trial) -> GateFinding | None:
             finding = try_draw(trial, 0, OWN, arguments, observe=False, form=CallForm(in_other_mode=True))
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
-                raise RunnerFault(fault.kind, f"after {MODES[is_training]}: {fault}") from None
+                raise fault.at(f"after {MODES[is_training]}") from None
             finding, remark = None, f"it refused the other with {str(fault)[:200]}"
     trial.session.change_state(problem.state())
     if finding is not None:

@@ -64,7 +64,7 @@ def try_draw(
                 raise
             if fault.kind is FaultKind.RAISED and trial.state.hardly_takes(arguments):
                 return None
-            raise RunnerFault(fault.kind, f"{distribution.name} values: {fault}") from None
+            raise fault.at(f"{distribution.name} values") from None
         answer = trial.state.expected(arguments) if answer is None else answer
         scales = trial.state.scales(number, distribution) or ()
         if keep:
@@ -99,8 +99,24 @@ def _called(
         return call_as_a_caller(trial, slot, tensors, call, form=form, own_memory=not reads)
     except RunnerFault as fault:
         if reads and fault.kind is FaultKind.CRASHED:
-            raise RunnerFault(fault.kind, f"{READ_ONLY}: {fault}") from None
+            raise fault.at(READ_ONLY) from None
         raise
+
+
+def fetched_if_taken(
+    trial: Trial, slot: Slot, arguments: Sequence[Any], where: str, form: CallForm = USUAL_FORM
+) -> Fetched | None:
+    """What the candidate returns for arguments, written to the slot, that it may refuse: None, and a note, where it
+    does. Raises `RunnerFault` for all else."""
+    slot.write(flatten(list(arguments)))
+    try:
+        trial.session.call(slot, form=form)
+    except RunnerFault as fault:
+        if fault.kind is not FaultKind.RAISED:
+            raise fault.at(where) from None
+        trial.notes.append(f"limited: a call {where} was refused with {str(fault)[:200]}")
+        return None
+    return trial.session.fetch(slot)
 
 
 def _observe(trial: Trial, slot: Slot, *, form: CallForm) -> None:

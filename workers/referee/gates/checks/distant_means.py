@@ -21,7 +21,7 @@ from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.output_structure import Answer, ContractError, places
 from workers.referee.costs.operator_costs import REMAINDERS, SUMMING
 from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.checks.calls import judge_on_values, try_values
+from workers.referee.gates.checks.calls import fetched_if_taken, judge_on_values, try_values
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import DISTANT, DISTANT_ROWS, FAR_BEYOND, OWN, rebuilt
 from workers.referee.inputs.float8 import is_eight_bit
@@ -110,16 +110,9 @@ def _is_apart(trial: Trial, changed: list[Any], answer: Answer, place: int) -> b
 
 
 def _called(trial: Trial, arguments: list[Any], changed: list[Any], answer: Answer, place: int) -> GateFinding | None:
-    slot = trial.slot(0, arguments)
-    slot.write(flatten(changed))
-    try:
-        trial.session.call(slot)
-    except RunnerFault as fault:
-        if fault.kind is not FaultKind.RAISED:
-            raise RunnerFault(fault.kind, f"{BESIDE}: {fault}") from None
-        trial.notes.append(f"limited: a call with a huge slice was refused with {str(fault)[:200]}")
+    fetched = fetched_if_taken(trial, trial.slot(0, arguments), changed, "with a huge slice")
+    if fetched is None:
         return None
-    fetched = trial.session.fetch(slot)
     _set_slice(fetched, answer, place)
     scales = trial.state.scales(0, OWN) or ()
     return judge_on_values(trial, fetched, arguments, answer, OWN, scales, BESIDE)

@@ -11,7 +11,6 @@ of a small shape.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import random
 import time
@@ -88,7 +87,7 @@ def call_before(trial: Trial) -> Callable[[], None]:
             left_s -= trial.session.call(slot).wall_s
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
-                raise RunnerFault(fault.kind, f"arguments of which every other number is no number: {fault}") from None
+                raise fault.at("arguments of which every other number is no number") from None
 
     return call
 
@@ -200,7 +199,7 @@ def after_many_calls(trial: Trial, small: list[Any]) -> GateFinding | None:
         try:
             trial.session.repeat(between, CALLERS, callers=CALLERS)
         except RunnerFault as fault:
-            raise RunnerFault(fault.kind, f"{CALLERS} calls, each from a new thread: {fault}") from None
+            raise fault.at(f"{CALLERS} calls, each from a new thread") from None
         trial.session.repeat(between, PERIOD - 1 - CALLERS)
     finding = _judged(trial, f"{PERIOD} calls after the last ordinary one")
     if finding is None:
@@ -220,7 +219,7 @@ def after_a_small_first_call(trial: Trial, small: list[Any]) -> GateFinding | No
                 with _opened(other, small) as slot:
                     other.session.repeat(slot, 1)
             except RunnerFault as fault:
-                raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+                raise fault.at(where) from None
             return _judged(other, where)
     except RunnerFault as fault:
         if fault.kind is not FaultKind.RAISED:
@@ -257,7 +256,7 @@ def _growing(trial: Trial, slot: Slot, axes: Axes, count: int, least: int) -> st
     try:
         trial.session.repeat(slot, count, axes, least)
     except RunnerFault as fault:
-        raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+        raise fault.at(where) from None
     return where
 
 
@@ -283,5 +282,5 @@ def _judged(trial: Trial, where: str) -> GateFinding | None:
     try:
         finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
     except RunnerFault as fault:
-        raise RunnerFault(fault.kind, f"{where}: {fault}") from None
-    return finding and dataclasses.replace(finding, detail=f"{where}: {finding.detail}")
+        raise fault.at(where) from None
+    return finding and finding.at(where)

@@ -6,7 +6,6 @@ cut along a dimension, so that an evaluation has seen each kind.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import time
 from typing import Any
@@ -81,7 +80,7 @@ def _tried(trial: Trial, call: list[Any], kind: Distribution) -> tuple[bool, Gat
         return True, None
     if state.scales_on(changed, expected.tensors, kind) is None:
         return False, None
-    return True, dataclasses.replace(finding, detail=finding.detail + MAY_RAISE) if finding.gate is None else finding
+    return True, finding.advised(MAY_RAISE)
 
 
 def _where(kind: Distribution) -> str:

@@ -55,7 +55,7 @@ def call_as_a_caller(
             call(form=dataclasses.replace(form, manner=manner))
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
-                raise RunnerFault(fault.kind, f"{in_words(manner)}: {fault}") from None
+                raise fault.at(in_words(manner)) from None
             refused = fault
         else:
             return manner

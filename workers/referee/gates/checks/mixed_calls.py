@@ -121,15 +121,12 @@ def _attempt(
         finding = _tried(trial, mixed, call, answer, number, MIXED_SLOT + index, place)
     except RunnerFault as fault:
         if fault.kind is not FaultKind.RAISED:
-            rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
-            raise RunnerFault(fault.kind, f"{place}: {fault}{rest}") from None
+            raise fault.at(place, MAY_RAISE) from None
         notes.append(f"{place}: refused with {str(fault)[:200]}")
         finding, is_refused = None if where else after_an_exception(trial), True
     else:
         notes.append(f"passed on {place}")
-    if finding is not None and finding.gate is None:
-        finding = dataclasses.replace(finding, detail=finding.detail + MAY_RAISE)
-    return finding, is_refused
+    return finding and finding.advised(MAY_RAISE), is_refused
 
 
 def _places(trial: Trial, arguments: list[Any]) -> tuple[list[int], list[int]]:

@@ -24,7 +24,7 @@ from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import Distribution
 from workers.referee.trial import Trial
 
-ODD_SLOT = 9000
+ODD_SLOT = 9100
 SHORTER = 8
 """Share of a size by which it is shorter at most: one of so many."""
 MAY_RAISE = ". A kernel may raise an exception for shapes and values that it does not support"
@@ -45,8 +45,7 @@ def on_odd_sizes(trial: Trial, groups: Sequence[SizeGroup], notes: list[str]) ->
             finding = _with_kind(trial, call, kind, place)
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
-                rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
-                raise RunnerFault(fault.kind, f"{place}: {fault}{rest}") from None
+                raise fault.at(place, MAY_RAISE) from None
             notes.append(f"{place}: refused with {str(fault)[:200]}")
             return after_an_exception(trial)
         if finding is not None:
@@ -88,4 +87,4 @@ def _with_kind(trial: Trial, call: list[Any], kind: Distribution, where: str) ->
         return finding
     scales = state.fit_scales(changed, answer.tensors, dataclasses.replace(kind, harsh=True))
     finding = None if scales is None else try_values(trial, changed, ODD_SLOT, where, kind, answer, scales)
-    return None if finding is None else dataclasses.replace(finding, detail=finding.detail + MAY_RAISE)
+    return finding and finding.advised(MAY_RAISE)

@@ -586,12 +586,11 @@ def _tried(
     except RunnerFault as fault:
         if fault.kind is FaultKind.RAISED:
             return after_an_exception(trial), str(fault)
-        rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
-        raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
+        raise fault.at(where, MAY_RAISE) from None
     if finding is not None and finding.gate is None:
         if _is_a_matter_of_rounding(trial.state, arguments, answer, kind):
             return None, None
-        finding = dataclasses.replace(finding, detail=finding.detail + MAY_RAISE)
+        finding = finding.advised(MAY_RAISE)
     return finding, None
 
 

@@ -77,10 +77,10 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
             with trial.another() as other:
                 finding = _tried(other, arguments)
         except RunnerFault as fault:
-            raise RunnerFault(fault.kind, f"{WHERE}: {fault}") from None
+            raise fault.at(WHERE) from None
     if finding is None or finding.status is GateStatus.SUSPICIOUS:
         return finding
-    return dataclasses.replace(finding, detail=f"{WHERE}: {finding.detail}")
+    return finding.at(WHERE)
 
 
 def after_training(trial: Trial, judge: Judge | None = None) -> GateFinding | None:
@@ -220,7 +220,7 @@ def with_other_settings(trial: Trial) -> GateFinding | None:
                     or (None if other.missing else _trained(trial, other, where))
                 )
         except RunnerFault as fault:
-            raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+            raise fault.at(where) from None
         if finding is not None:
             return finding
     if state.problem.init_sets:

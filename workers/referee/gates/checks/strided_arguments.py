@@ -72,7 +72,7 @@ def _on_dense(trial: Trial, arguments: list[Any]) -> list[str]:
             continue
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
-                raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+                raise fault.at(where) from None
             notes.append(f"limited: {where} are refused with {str(fault)[:200]}")
             continue
         finally:

@@ -18,7 +18,7 @@ from workers.ipc.tensors import TensorMeta, flatten, structure
 from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.gates.checks.calls import judge_inputs, judge_on_values, opened, try_draw
+from workers.referee.gates.checks.calls import fetched_if_taken, judge_inputs, judge_on_values, opened, try_draw
 from workers.referee.gates.checks.other_values import taken, with_cotangents
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN, Distribution
@@ -54,10 +54,10 @@ def try_by(
             finding = try_draw(trial, number, distribution, arguments, observe=False, form=CallForm(team=team))
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
-                raise RunnerFault(fault.kind, f"{WHERE[team]}: {fault}") from None
+                raise fault.at(WHERE[team]) from None
             trial.notes.append(f"limited: a call {WHERE[team]} was refused with {str(fault)[:200]}")
         else:
-            return finding and dataclasses.replace(finding, detail=f"{WHERE[team]}: {finding.detail}")
+            return finding and finding.at(WHERE[team])
     return try_draw(trial, number, distribution, arguments, observe=False)
 
 
@@ -174,19 +174,12 @@ def on_a_small_stack(trial: Trial, arguments: list[Any], number: int, where: str
 def _called(
     trial: Trial, slot: Slot, arguments: list[Any], answer: Answer, where: str, form: CallForm = USUAL_FORM
 ) -> GateFinding | None:
-    tensors = flatten(arguments)
-    slot.write(tensors)
-    try:
-        trial.session.call(slot, form=form)
-    except RunnerFault as fault:
-        if fault.kind is not FaultKind.RAISED:
-            raise RunnerFault(fault.kind, f"{where}: {fault}") from None
-        trial.notes.append(f"limited: a call {where} was refused with {str(fault)[:200]}")
+    fetched = fetched_if_taken(trial, slot, arguments, where, form)
+    if fetched is None:
         return None
-    fetched = trial.session.fetch(slot)
     scales = trial.state.scales(0, OWN) or ()
     if form != USUAL_FORM:  # another shape's outputs are not so large
         scales = tuple(dataclasses.replace(scale, usual=()) for scale in trial.state.known_scales(OWN))
-    return judge_inputs(trial, slot, tensors, answer, OWN, where) or judge_on_values(
+    return judge_inputs(trial, slot, arguments, answer, OWN, where) or judge_on_values(
         trial, fetched, arguments, answer, OWN, scales, where
     )
