@@ -74,6 +74,8 @@ class IsolatedProblem:
         self._threads = threads
         self._sample_seed = secrets.randbits(SEED_BITS)
         self._variants = 0
+        self.has_other_settings = False
+        """Whether the reference is built with an entry of `INIT_SETS`."""
         self.problem = problem
         self.place = place or TensorDevice()
         self.init_seed = secrets.randbits(SEED_BITS)
@@ -262,10 +264,11 @@ class IsolatedProblem:
         """Inside, the reference is built with the init inputs of `INIT_SETS[number]`; its parameters may vary there."""
         usual = self.init_inputs
         with self._variant(messages.ModelVariant.SETTINGS, number) as (_applies, self.init_inputs):
+            self.has_other_settings = True
             try:
                 yield
             finally:
-                self.init_inputs = usual
+                self.init_inputs, self.has_other_settings = usual, False
 
     @property
     def is_varied(self) -> bool:

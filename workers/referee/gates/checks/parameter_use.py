@@ -38,9 +38,6 @@ from workers.referee.inputs.distributions import DEGENERATE, OWN, PADDED, TIED, 
 from workers.referee.state import SMALL_BYTES
 from workers.referee.trial import UNCHANGING, Trial
 
-Judge = Callable[[Trial, list[Any]], GateFinding | None]
-"""Says what is wrong with one call."""
-
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"
 TRAINED = "once its parameters have changed in place, as a step of training changes them"
 THEY = "they"
@@ -83,7 +80,7 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
     return finding.at(WHERE)
 
 
-def after_training(trial: Trial, judge: Judge | None = None) -> GateFinding | None:
+def after_training(trial: Trial) -> GateFinding | None:
     """What is wrong with the output once the parameters have changed in place in the process that was called before:
     what was made of them is of no use then.
 
@@ -95,7 +92,7 @@ def after_training(trial: Trial, judge: Judge | None = None) -> GateFinding | No
     problem, seed = trial.state.problem, secrets.randbits(SEED_BITS)
     for changed in (problem.ordinary_parameters(seed, signed=True), problem.ordinary_parameters(seed, signed=False)):
         try:
-            was_tried, finding = _with_changed(trial, changed, trial.state.is_steady_on, judge=judge)
+            was_tried, finding = _with_changed(trial, changed, trial.state.is_steady_on)
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise
@@ -103,7 +100,7 @@ def after_training(trial: Trial, judge: Judge | None = None) -> GateFinding | No
         if was_tried:
             return finding
     moved = problem.moved_parameters(seed)
-    return _with_changed(trial, moved, lambda given: _is_taken(trial, given), judge=judge)[1]
+    return _with_changed(trial, moved, lambda given: _is_taken(trial, given))[1]
 
 
 def after_a_part_changed(trial: Trial) -> GateFinding | None:
@@ -134,7 +131,6 @@ def _with_changed(
     is_fit: Callable[[list[Any]], bool],
     which: str = THEY,
     is_remark: bool | None = None,
-    judge: Judge | None = None,
 ) -> tuple[bool, GateFinding | None]:
     """Whether there was anything to try, and what is wrong with the output for parameters that are changed in place."""
     problem = trial.state.problem
@@ -149,7 +145,7 @@ def _with_changed(
         finding, refusal = None, None
         try:
             may_stay = not problem.is_step if is_remark is None else is_remark
-            after = partial(_after_change, trial, which=which, may_stay=may_stay, judge=judge or _on_draw)
+            after = partial(_after_change, trial, which=which, may_stay=may_stay)
             finding = _not_there(trial, state) or after(arguments)
             if finding is not None and finding.gate is None:  # now and then a faint column hangs on a rounding
                 finding = after(trial.draw(0, OWN))
@@ -175,16 +171,14 @@ def _not_there(trial: Trial, state: Sequence[tuple[str, torch.Tensor]]) -> GateF
     return None
 
 
-def _after_change(
-    trial: Trial, arguments: list[Any], which: str, *, may_stay: bool, judge: Judge
-) -> GateFinding | None:
+def _after_change(trial: Trial, arguments: list[Any], which: str, *, may_stay: bool) -> GateFinding | None:
     """What is wrong with a call now. Where weights may stay as they are: and would be wrong as well had the parameters
     had these values from the start."""
     if not may_stay:
-        return judge(trial, arguments)
+        return _judged(trial, arguments)
     errors = copy.deepcopy(trial.errors)
     try:
-        if judge(trial, arguments) is None:
+        if _judged(trial, arguments) is None:
             return None
         reason = "it still uses what it computed from its earlier weights"
     except RunnerFault as fault:
@@ -193,7 +187,7 @@ def _after_change(
         reason = f"it refused them with {str(fault)[:200]}"
     trial.errors = errors
     with trial.another() as other:
-        finding = _tried(other, arguments, judge)
+        finding = _tried(other, arguments)
     if finding is None:
         trial.notes.append(
             f"{UNCHANGING}: once {which} had changed in place, {reason}; load weights before the first call"
@@ -232,9 +226,9 @@ def _trained(trial: Trial, other: Trial, where: str) -> GateFinding | None:
     """What is wrong with another setting's model once its parameters have changed in place. One that is right with the
     new ones from the start is remarked on, as that of the announced settings is."""
     changed = other.state.problem.other_parameters()
-    finding = _with_changed(
-        other, changed, lambda given: _is_taken(other, given), STATISTICS, is_remark=True, judge=_by_own_error
-    )[1] or after_training(other, _by_own_error)
+    finding = _with_changed(other, changed, lambda given: _is_taken(other, given), STATISTICS, is_remark=True)[
+        1
+    ] or after_training(other)
     if not any(note.startswith(UNCHANGING) for note in trial.notes):
         trial.notes += [f"{note} ({where})" for note in other.notes if note.startswith(UNCHANGING)][:1]
     return None if finding is None else dataclasses.replace(finding, detail=f"{where}, {finding.detail}")
@@ -286,21 +280,19 @@ def _is_taken(trial: Trial, arguments: list[Any]) -> bool:
         return False
 
 
-def _tried(trial: Trial, arguments: list[Any], judge: Judge | None = None) -> GateFinding | None:
+def _tried(trial: Trial, arguments: list[Any]) -> GateFinding | None:
     """What is wrong with one call in a process of its own; a hint where its parameters do not match the reference's."""
     trial.start()
     if not trial.build_model(seed=secrets.randbits(31), copy_state=True):
         return suspicious(UNKNOWN)
-    return (judge or _on_draw)(trial, arguments)
+    return _judged(trial, arguments)
 
 
-def _on_draw(trial: Trial, arguments: list[Any]) -> GateFinding | None:
-    """What is wrong with one call of the announced settings' model."""
-    return try_draw(trial, 0, OWN, arguments, observe=False)
-
-
-def _by_own_error(trial: Trial, arguments: list[Any]) -> GateFinding | None:
-    """The same of another setting's, whose outputs and errors may be of another size."""
+def _judged(trial: Trial, arguments: list[Any]) -> GateFinding | None:
+    """What is wrong with one call. Another setting's outputs and errors may be of another size than the announced
+    one's: they are measured by the reference's own error there."""
+    if not trial.state.problem.has_other_settings:
+        return try_draw(trial, 0, OWN, arguments, observe=False)
     answer = trial.state.expected(arguments)
     scales = trial.state.scales_on(arguments, answer.tensors, OWN)
     return None if scales is None else try_values(trial, arguments, SETTINGS_SLOT, "own values", OWN, answer, scales)

@@ -35,6 +35,7 @@ class Problem:
     def __init__(self) -> None:
         self.tensors = {"weight": torch.arange(1.0, 5.0), "scale": torch.ones(4)}
         self.is_step = False
+        self.has_other_settings = False
         self.tolerances = tolerances(None)
         self.gradient_names = ()
         self.limits = None

@@ -37,6 +37,7 @@ class Problem:
         self.weight = torch.ones(4)
         self.init_sets = 1
         self.is_step = False
+        self.has_other_settings = True
         self.tolerances = tolerances(None)
         self.gradient_names = ()
         self.limits = None
