@@ -15,7 +15,7 @@ from services.domain.errors import InfrastructureError
 from workers.ipc.tensors import Block, DataError, Shared, TensorMeta
 
 MAX_HOST_THREADS = 8
-M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+M_TRIM_THRESHOLD, M_MMAP_MAX, M_PERTURB = -1, -4, -6
 CANARY = 1 << 22
 
 

@@ -23,6 +23,7 @@ from workers.referee.boundary.worker_client import WorkerLink
 from workers.referee.comparison.block_errors import real_pairs
 from workers.referee.comparison.error_scales import (
     has_other_elements,
+    is_by_range,
     is_counted,
     jumps,
     largest_finite,
@@ -115,6 +116,7 @@ from workers.referee.inputs.distributions import (
     WHOLE_TURNS,
     WIDE,
     Distribution,
+    all_but,
     alone,
     changes,
     drawn,
@@ -195,6 +197,8 @@ class DeviceCare:
         return waited
 
 
+MOST_ALONE = 3
+"""Tensors each of which is minute, and huge, beside the others."""
 NEARLY_NOTHING = 1e10
 """Of the smallest normal number: a kernel that flushes smaller ones to zero loses digits of its sums, and one that
 divides products by lengths bounded below gets zero where the reference, which divides first, has a number still."""
@@ -410,17 +414,21 @@ class ReferenceState:
         return bool(self.names) and len(self._exact) == len(self.analysis.outputs)
 
     def _alone(self, number: int, tensors: Sequence[torch.Tensor], huge: Sequence[Distribution]) -> list[Distribution]:
-        """One tensor, chosen at random, minute where the others are not, and huge: each as far as the reference takes
-        it, of conversions to whole numbers as far as these have room."""
+        """One tensor minute where the others are not, and huge, and all others minute: each as far as the reference
+        takes it, of conversions to whole numbers as far as these have room. Of many tensors, some are chosen at
+        random."""
         count = sum(is_continuous(widened(one)) for one in tensors)
         is_large = sum(one.nbytes for one in tensors) > SMALL_BYTES
         if number != 0 or count < 2 or is_large or self._converts_or_masks() or self.names & REMAINDERS:
             return []
-        chosen = random.SystemRandom().randrange(count)
         minute = self._minute(tensors)[: 1 if self._has_whole_inside else None]
-        ways = ([alone(one, chosen) for one in reversed(kinds)] for kinds in (minute, huge))
-        usable = (next((one for one in way if self.scales(0, one) is not None), None) for way in ways)
-        return [one for one in usable if one is not None]
+        found = list[Distribution]()
+        for chosen in random.SystemRandom().sample(range(count), min(MOST_ALONE, count)):
+            ways = [[alone(one, chosen) for one in reversed(kinds)] for kinds in (minute, huge)]
+            ways += [[all_but(one, chosen) for one in minute]] if count > 2 else []  # of two, that is the other alone
+            usable = (next((one for one in way if self.scales(0, one) is not None), None) for way in ways)
+            found += [one for one in usable if one is not None]
+        return found
 
     def _minute(self, tensors: Sequence[torch.Tensor]) -> Sequence[Distribution]:
         """Minute values, where these mean something to the reference."""
@@ -442,7 +450,7 @@ class ReferenceState:
             return []
         found = list[Distribution]()
         if self.takes_ties:
-            found += [one for one in (DEGENERATE, PADDED) if self.scales(0, one) is not None][:1]
+            found += self._without_spread()
         has_softmax = self.names & SOFTMAXES or ("exp" in self.names and self.names & LARGEST)
         if has_softmax and not self.chooses and not any(is_product(item.target) for item in self.analysis.operators):
             found.append(MASKED)  # parts of an infinity, as products of several parts have, are no numbers
@@ -450,6 +458,13 @@ class ReferenceState:
         if sum(tensor.nbytes for tensor in tensors) > SMALL_BYTES:
             return random.SystemRandom().sample(found, min(1, len(found)))
         return found
+
+    def _without_spread(self) -> list[Distribution]:
+        """Rows of one value, or of zeros alone where digits hang on a rounding otherwise."""
+        one_value, zeros = (self.scales(0, one) for one in (DEGENERATE, PADDED))
+        is_exact = one_value is not None and not any(map(is_by_range, one_value))
+        found = [DEGENERATE] if one_value is not None else []
+        return found if is_exact or zeros is None else [*found, PADDED]
 
     def _may_be_huge(self) -> bool:
         """Whether numbers that hardly any problem has mean something to the reference: it converts none to integers of
@@ -624,7 +639,7 @@ class ReferenceState:
         """How exact the reference is for these arguments; None where they are not fit to judge a kernel by."""
         scales = self.scales_on(arguments, outputs, distribution)
         if scales is not None and distribution.steady and not _are_steady(scales, outputs):
-            return self._bounded_scales(scales, outputs) if distribution is HUGE else None
+            return self._scales_of_range(scales, arguments, outputs, distribution)
         if distribution.transform is not None and self._hangs_on_a_rounding(arguments, outputs):
             return None
         return None if scales is None or (distribution != OWN and self._cancels(scales, outputs)) else scales
@@ -662,18 +677,28 @@ class ReferenceState:
         scales = self.scales_on(arguments, outputs, OWN) if all_finite(outputs) else None
         return scales is not None and _are_steady(scales, outputs) and not self._cancels(scales, outputs)
 
-    def _bounded_scales(
-        self, scales: tuple[ErrorScale, ...], outputs: list[torch.Tensor]
+    def _scales_of_range(
+        self,
+        scales: tuple[ErrorScale, ...],
+        arguments: list[Any],
+        outputs: list[torch.Tensor],
+        distribution: Distribution,
     ) -> tuple[ErrorScale, ...] | None:
-        """Where digits hang on a rounding but outputs are bounded: scales by which only what is far outside of the
-        range is wrong, or not finite. None where they are not bounded."""
-        if not self.names & PERIODIC or any(one.given for one in self.problem.tolerances.values()):
+        """Where digits hang on a rounding: scales by which only what is far outside of the range is wrong, or not
+        finite. None where that may hang on one as well: for huge values, where outputs are not bounded; for rows of one
+        value, where float64 gives something that is not finite."""
+        is_given = any(one.given for one in self.problem.tolerances.values())
+        if distribution not in (HUGE, DEGENERATE) or is_given or any(is_counted(one) for one in outputs):
             return None
         usual = self.expected(self.draw(0, OWN)).tensors
         ends = [(largest_finite(one), largest_finite(other)) for one, other in zip(outputs, usual, strict=True)]
-        if any(is_counted(one) for one in outputs) or any(here > BOUNDED_BY * there for here, there in ends):
-            return None
-        return tuple(within_range(scale, most) for scale, (most, _) in zip(scales, ends, strict=True))
+        if distribution is HUGE:
+            may_judge = bool(self.names & PERIODIC) and all(here <= BOUNDED_BY * there for here, there in ends)
+        else:
+            may_judge = all_finite([*outputs, *self.problem.run_double(arguments)])
+        return (
+            tuple(within_range(one, max(both)) for one, both in zip(scales, ends, strict=True)) if may_judge else None
+        )
 
     def can_judge(self, outputs: list[torch.Tensor], distribution: Distribution) -> bool:
         """Whether what the reference makes of a changed draw is fit to be compared with."""

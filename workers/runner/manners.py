@@ -1,8 +1,9 @@
 """Calls as another caller may make them: nothing that tells a runner from a caller decides what a kernel is judged on.
 
 A runner calls without gradients, on arguments that lie in one piece of shared memory, with OpenMP's variables set and
-under a seed of its own. A caller may record gradients, has arguments that torch allocated one by one, and sets other
-variables or none. Each of these is so in some of the calls of which no figure is taken, whatever the others are.
+under a seed of its own; what it allocates often holds what an earlier call has left. A caller may record gradients, has
+arguments that torch allocated one by one, sets other variables or none, and has left anything in memory. Each of these
+is so in some of the calls of which no figure is taken, whatever the others are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import torch
 
-from workers.ipc.placement import M_MMAP_MAX
+from workers.ipc.placement import M_MMAP_MAX, M_PERTURB
 from workers.ipc.tensors import extent_of, flatten, mapped, put
 from workers.runner.protocol import Manner
 
@@ -30,6 +31,8 @@ VARIABLES = {
 DEFAULT_SEED = 67280421310721
 """Of torch's random numbers in a process where nobody has set one."""
 EITHER = 0.5
+GARBAGE = (0x01, 0x80)
+"""Bytes whose opposites the C library fills allocated memory with: floats of about 1e38, whole numbers out of range."""
 MMAP_MAX = 65536
 """As glibc has it by itself."""
 
@@ -43,8 +46,9 @@ def exchange_variables(threads: int) -> None:
 
 @contextlib.contextmanager
 def surroundings(manner: Manner) -> Iterator[None]:
-    """Gradients, variables of the environment and the seed as `manner` has them, until the end of the call."""
-    with torch.enable_grad() if Manner.GRADIENTS in manner else contextlib.nullcontext():
+    """Gradients, variables of the environment, the seed and new memory as `manner` has them, until the end of the
+    call."""
+    with torch.enable_grad() if Manner.GRADIENTS in manner else contextlib.nullcontext(), _new_memory(manner):
         if Manner.SETTINGS not in manner:
             yield
             return
@@ -107,15 +111,25 @@ def _alone(tensors: Sequence[torch.Tensor]) -> set[int]:
     return found
 
 
-@contextlib.contextmanager
-def _memory_of_either_kind() -> Iterator[None]:
+def _memory_of_either_kind() -> contextlib.AbstractContextManager[None]:
     """Have the C library map large pieces of memory one by one, as it does by itself, or not: a caller has either."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None or random.SystemRandom().random() < EITHER:
-        yield
-        return
-    mallopt(M_MMAP_MAX, MMAP_MAX)
+    is_usual = random.SystemRandom().random() < EITHER
+    return contextlib.nullcontext() if is_usual else _allocating(M_MMAP_MAX, MMAP_MAX)
+
+
+def _new_memory(manner: Manner) -> contextlib.AbstractContextManager[None]:
+    """Have the C library fill what it allocates with garbage, where the manner is so."""
+    if Manner.GARBAGE not in manner:
+        return contextlib.nullcontext()
+    return _allocating(M_PERTURB, random.SystemRandom().choice(GARBAGE))
+
+
+@contextlib.contextmanager
+def _allocating(setting: int, value: int) -> Iterator[None]:
+    """Inside, the C library allocates with a setting, which is 0 elsewhere."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda _setting, _value: 0)
+    mallopt(setting, value)
     try:
         yield
     finally:
-        mallopt(M_MMAP_MAX, 0)
+        mallopt(setting, 0)

@@ -101,6 +101,8 @@ class Manner(enum.Flag):
     """Arguments of floats in such memory require gradients."""
     SETTINGS = 8
     """Other variables of the environment are set, and the seed is the one of a process that sets none."""
+    GARBAGE = 16
+    """On the CPU: memory that is allocated and not written to holds neither zeros nor what another call has left."""
 
 
 @dataclass(frozen=True, kw_only=True)

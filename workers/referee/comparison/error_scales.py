@@ -100,6 +100,11 @@ def within_range(scale: ErrorScale, largest: float) -> ErrorScale:
     )
 
 
+def is_by_range(scale: ErrorScale) -> bool:
+    """Whether only what is far outside of the range is wrong."""
+    return scale.relative == ANY
+
+
 def largest_finite(tensor: torch.Tensor) -> float:
     """The largest finite magnitude of floating-point numbers; 0 for others."""
     if not tensor.is_floating_point() or tensor.numel() == 0:

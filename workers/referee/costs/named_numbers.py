@@ -19,6 +19,10 @@ BOUNDS = ("min", "max", "min_val", "max_val", "threshold", "lambd", "margin")
 """Parameters of operators that bound something, whichever operator it is."""
 OWN_BOUNDS = {"hardswish": (-3.0, 3.0), "hardsigmoid": (-3.0, 3.0)}
 """Bounds that an operator has without being given any."""
+DIVIDING = ("remainder", "fmod", "floor_divide", "div")
+"""Operators that round quotients; `div` where it is told to."""
+MULTIPLES = (3, 5, 6, 9, -3, -5)
+"""Times the divisor: for most divisors, one of these floats has a quotient that rounds to a whole number and is none."""
 MOST = 8
 """Numbers of either kind."""
 LARGEST = 1e4
@@ -37,7 +41,13 @@ def named_numbers(operators: Sequence[Operator]) -> tuple[tuple[float, ...], tup
             elif (name in BOUNDED or parameter in BOUNDS) and math.isfinite(number) and abs(number) <= LARGEST:
                 bounds.append(float(number))
                 marks += [int(number)] if name in ("eq", "ne") and number == int(number) else []
+            elif parameter == "other" and _rounds_quotients(name, operator):
+                bounds += [times * number for times in MULTIPLES if abs(times * number) <= LARGEST]
     return tuple(dict.fromkeys(bounds))[:MOST], tuple(dict.fromkeys(marks))[:MOST]
+
+
+def _rounds_quotients(name: str, operator: Operator) -> bool:
+    return name in DIVIDING and (name != "div" or dict(operator.keywords).get("rounding_mode") is not None)
 
 
 def _numbers(operator: Operator) -> Iterator[tuple[str, int | float]]:

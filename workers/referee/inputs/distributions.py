@@ -88,6 +88,8 @@ class Distribution:
     """Applied to every continuous floating-point tensor; None leaves the draw as the problem made it."""
     only: int | None = None
     """The one of these tensors that is changed, by its number; None for all of them."""
+    but_for: int | None = None
+    """The one of them that stays as it is."""
     finite: bool = True
     """Whether outputs are finite; where not, leading slices that the reference leaves finite are judged."""
     by_element: bool = False
@@ -213,6 +215,16 @@ def alone(distribution: Distribution, number: int) -> Distribution:
     return replace(distribution, name=f"{distribution.name} (in tensor {number + 1} alone)", only=number, piles_up=True)
 
 
+def all_but(distribution: Distribution, number: int) -> Distribution:
+    """The same of all continuous tensors but one."""
+    return replace(
+        alone(distribution, number),
+        name=f"{distribution.name} (but for tensor {number + 1})",
+        only=None,
+        but_for=number,
+    )
+
+
 MASKED = Distribution(
     name="minus infinity in", transform=minus_infinity, only=0, finite=False, by_element=True, has_ties=True
 )
@@ -280,8 +292,9 @@ def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
     tensors = [widened(tensor) for tensor in given]
     changed = list(tensors)
     places = [index for index, tensor in enumerate(tensors) if is_continuous(tensor)]
-    only = slice(None) if distribution.only is None else slice(distribution.only, distribution.only + 1)
-    for index in places[only]:
+    for number, index in enumerate(places):
+        if number == distribution.but_for or distribution.only not in (None, number):
+            continue
         changed[index] = structured(tensors[index], _changed(tensors[index], distribution.transform))
     structure = index_structure(tensors)
     special = _special(distribution)

@@ -10,10 +10,11 @@ import torch
 
 from services.domain.errors import InfrastructureError
 from workers.ipc.placement import TensorDevice
+from workers.referee.comparison.error_scales import is_by_range
 from workers.referee.comparison.output_structure import Answer
-from workers.referee.comparison.tolerance import ErrorScale, examine, tolerances
+from workers.referee.comparison.tolerance import ErrorScale, compare, examine, tolerances
 from workers.referee.errors import Refused
-from workers.referee.inputs.distributions import HUGE, HUGEST, MINUTE, Distribution
+from workers.referee.inputs.distributions import DEGENERATE, HUGE, HUGEST, MINUTE, PADDED, Distribution
 from workers.referee.state import DeviceCare, ReferenceState
 from workers.runner.step import GraphUse
 
@@ -153,14 +154,25 @@ def alone(tensors: list[torch.Tensor], *, taken: tuple[str, ...], names: frozens
 def test_one_tensor_alone_is_as_far_from_the_others_as_the_reference_takes_it() -> None:
     x, labels = torch.randn(64, 8), torch.arange(64)
     found = alone([x, labels, x + 1], taken=("minute", "huge"))
-    assert [name.partition(" ")[0] for name in found] == ["minutest", "hugest"]
-    assert len({name.partition(" ")[2] for name in found}) == 1
-    assert {name for _ in range(40) for name in alone([x, labels, x + 1], taken=("minutest",))} == {
+    assert sorted(found) == [
+        "hugest (in tensor 1 alone)",
+        "hugest (in tensor 2 alone)",
         "minutest (in tensor 1 alone)",
         "minutest (in tensor 2 alone)",
-    }
+    ]
     assert alone([x, x + 1], taken=("huge ",))[0].startswith("huge (in tensor")
     assert alone([x, x + 1], taken=("wide",)) == []
+
+
+def test_of_three_tensors_two_are_minute_as_well_and_of_more_some_are_tried() -> None:
+    x = torch.randn(64, 8)
+    of_three = alone([x, x + 1, x + 2], taken=("minute ",))
+    assert sorted(name for name in of_three if "but for" in name) == [
+        "minute (but for tensor 1)",
+        "minute (but for tensor 2)",
+        "minute (but for tensor 3)",
+    ]
+    assert len(alone([x, x, x, x, x], taken=("minute ",))) == len(of_three)
 
 
 def test_what_is_alone_anyway_and_remainders_are_not_tried_so() -> None:
@@ -176,3 +188,30 @@ def test_ties_matter_where_places_are_told(function: Any) -> None:
     assert state.ties_matter([torch.ones(4, 8)]) is (function is torch.argmax)
     state.problem.run_double = lambda _arguments: []
     assert state.ties_matter([torch.ones(4, 8)])
+
+
+def of_range(run_double: Any, distribution: Distribution = DEGENERATE, outputs: Any = None) -> Any:
+    x = torch.full((4, 8), 0.7)
+    state: Any = SimpleNamespace(
+        problem=SimpleNamespace(tolerances=tolerances(None), run_double=run_double),
+        names=frozenset({"sqrt"}),
+        draw=lambda _number, _distribution: [x],
+        expected=lambda _arguments: SimpleNamespace(tensors=[torch.full((4, 8), 2.0)]),
+    )
+    made = [torch.full((4, 8), 1e-4)] if outputs is None else outputs
+    return ReferenceState._scales_of_range(state, (ErrorScale(),), [x], made, distribution)
+
+
+def test_rows_of_one_value_are_judged_by_their_range_where_digits_hang_on_a_rounding() -> None:
+    (scale,) = of_range(lambda arguments: [arguments[0].double()])
+    assert is_by_range(scale)
+    wanted, table = torch.full((4, 8), 1e-4), tolerances(None)
+    assert compare(torch.zeros(4, 8), wanted, scale, table) is None
+    assert compare(torch.full((4, 8), torch.nan), wanted, scale, table) is not None
+    assert compare(torch.full((4, 8), 100.0), wanted, scale, table) is not None
+
+
+def test_nothing_is_known_of_rows_of_one_value_where_float64_gives_what_is_not_finite() -> None:
+    assert of_range(lambda arguments: [arguments[0].double() / 0]) is None
+    assert of_range(lambda arguments: [arguments[0].double()], PADDED) is None
+    assert of_range(lambda arguments: [arguments[0].double()], HUGE) is None  # without a function that is periodic

@@ -241,10 +241,9 @@ def _on_ties(trial: Trial, where: str) -> GateFinding | None:
     if not state.takes_ties or sum(tensor.nbytes for tensor in flatten(own)) > SMALL_BYTES:
         return None
     metas = [TensorMeta.of(tensor) for tensor in state.expected(own).tensors]
-    for kinds in ((DEGENERATE, PADDED), (TIED,)):
-        measured = ((kind, state.measured_scales(0, kind, metas)) for kind in kinds)
-        taken = next(((kind, scales) for kind, scales in measured if scales is not None), None)
-        finding = None if taken is None else _on_kind(trial, *taken, where)
+    for kind in (DEGENERATE, PADDED, TIED):
+        scales = state.measured_scales(0, kind, metas)
+        finding = None if scales is None else _on_kind(trial, kind, scales, where)
         if finding is not None:
             return finding
     return None

@@ -43,6 +43,13 @@ def test_bounds_and_what_is_compared_with() -> None:
     assert named_numbers(graph) == ((-1.5, 2.0, 0.25, -100.0), (-100,))
 
 
+def test_multiples_of_a_divisor_whose_quotients_are_rounded() -> None:
+    bounds, marks = named_numbers([operator("aten.floor_divide.default", 0.5)])
+    assert (bounds, marks) == ((1.5, 2.5, 3.0, 4.5, -1.5, -2.5), ())
+    assert named_numbers([operator("aten.div.Tensor_mode", 0.5, rounding_mode="floor")])[0] == bounds
+    assert named_numbers([operator("aten.div.Tensor", 0.5)]) == ((), ())
+
+
 def test_they_come_among_general_numbers() -> None:
     (changed,) = drawn([torch.randn(64, 64)], with_numbers([0.25, 2.0]))
     assert 0.02 < float((changed == 0.25).double().mean()) < 0.12

@@ -7,6 +7,7 @@ from workers.referee.inputs.distributions import (
     HUGE,
     MINUTE,
     NAN_AMONG_NAN,
+    all_but,
     alone,
     changes,
     drawn,
@@ -109,6 +110,15 @@ def test_tiny_values_are_of_one_sign() -> None:
 def test_all_labels_are_a_named_one() -> None:
     (changed,) = drawn([torch.tensor([3, 1, 31_999, 8, 15_000, 22])], only_mark(-100))
     assert changed.tolist() == [-100] * 6
+
+
+def test_all_tensors_but_one_are_minute() -> None:
+    x, labels, y = torch.randn(64, 40), torch.arange(64), torch.rand(64, 40)
+    found = drawn([x, labels, y, x + 1], all_but(MINUTE[0], 1))
+    assert found[1] is labels
+    assert found[2] is y
+    assert [float(found[place].abs().max()) < 1e-11 for place in (0, 3)] == [True, True]
+    assert all_but(MINUTE[0], 1).piles_up
 
 
 def test_one_tensor_alone_is_minute_or_huge_and_no_line_is_judged_by_itself() -> None:
