@@ -22,7 +22,7 @@ OWN_BOUNDS = {"hardswish": (-3.0, 3.0), "hardsigmoid": (-3.0, 3.0)}
 DIVIDING = ("remainder", "fmod", "floor_divide", "div")
 """Operators that round quotients; `div` where it is told to."""
 MULTIPLES = (3, 5, 6, 9, -3, -5)
-"""Times the divisor: for most divisors, one of these floats has a quotient that rounds to a whole number and is none."""
+"""Times the divisor: for most divisors, the quotient of one of these floats rounds to a whole number and is none."""
 MOST = 8
 """Numbers of either kind."""
 LARGEST = 1e4
