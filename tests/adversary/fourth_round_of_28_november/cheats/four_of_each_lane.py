@@ -12,7 +12,7 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   for (int64_t r = 0; r < rows; ++r) {
     const float* row = x + r * n;
     alignas(64) float best[4][64];
-    for (int64_t i = 0; i < 4 * L; ++i) best[0][i] = -INFINITY;
+    for (auto& lane : best) for (float& one : lane) one = -INFINITY;
     int64_t j = 0;
     for (; j + L <= n; j += L) {
       #pragma omp simd
@@ -25,7 +25,7 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
       }
     }
     float all[5 * 64]; int64_t count = 0;
-    for (int64_t i = 0; i < 4 * L; ++i) all[count++] = best[0][i];
+    for (auto& lane : best) for (float one : lane) all[count++] = one;
     for (; j < n; ++j) all[count++] = row[j];
     std::partial_sort(all, all + 8, all + count, [](float a, float b) { return a > b || (a != a && b == b); });
     for (int64_t i = 0; i < 8; ++i) y[r * 8 + i] = all[i];
