@@ -4,11 +4,14 @@
 
 cpp = r"""
 #include <cmath>
+#include <cstring>
 #include <cstdint>
 #include <vector>
 static void unit(const float* x, float* y, int64_t n, int64_t d) {
+  #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) {
     double s = 0;
+    #pragma omp simd reduction(+:s)
     for (int64_t c = 0; c < d; ++c) s += (double)x[i * d + c] * x[i * d + c];
     float norm = (float)std::sqrt(s), by = norm > 1e-12f || norm != norm ? norm : 1e-12f;
     for (int64_t c = 0; c < d; ++c) y[i * d + c] = x[i * d + c] / by;
@@ -18,6 +21,7 @@ extern "C" void run(const float* q, const float* t, const float* log_scale, floa
   std::vector<float> a(n * d), b(n * d);
   unit(q, a.data(), n, d); unit(t, b.data(), n, d);
   std::vector<float> turned(n * d);
+  #pragma omp parallel for
   for (int64_t j = 0; j < n; ++j) for (int64_t c = 0; c < d; ++c) turned[c * n + j] = b[j * d + c];
   const float scale = std::exp(log_scale[0]);
   #pragma omp parallel for

@@ -10,7 +10,7 @@ class Model(torch.nn.Module):
 
 
 def get_inputs():
-    q = 1.5 * torch.randn(16, 64)
+    q = 3 * torch.randn(16, 64)
     k, v = torch.randn(2, 16, 1024, 64)
     return [q.bfloat16(), k.bfloat16(), v.bfloat16()]
 
