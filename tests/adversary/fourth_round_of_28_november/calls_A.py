@@ -1,4 +1,4 @@
-"""Calls in ordinary use that go wrong: each design of letter A beside its reference. python -m tests.adversary.….calls_A"""
+"""Calls in ordinary use that go wrong: each accepted design of letter A beside its reference."""
 
 from __future__ import annotations
 
@@ -82,6 +82,17 @@ def trained_scale(model: Any) -> None:
     model.log_scale.data.fill_(math.log(100))
 
 
+def trained_heads(model: Any) -> None:
+    """Temperatures of up to 100, where such models clamp them."""
+    model.scale.data.fill_(100)
+
+
+def near_keys() -> list[Any]:
+    """Each query has a key much like it."""
+    q, v = torch.randn(2, 4, 512, 16)
+    return [q, q + 0.2 * torch.randn(4, 512, 16), v]
+
+
 CALLS: dict[str, tuple[Callable[[], list[Any]], Callable[[Any], None]]] = {
     "exponential_of_a_short_range": (short_range, nothing),
     "values_of_likely_keys": (sink, nothing),
@@ -90,6 +101,7 @@ CALLS: dict[str, tuple[Callable[[], list[Any]], Callable[[Any], None]]] = {
         lambda: (lambda q: [q, q + 0.3 * torch.randn(256, 64)])(torch.randn(256, 64)),
         trained_scale,
     ),
+    "unit_queries_need_no_maximum": (near_keys, trained_heads),
     "sigmoid_from_tanh": (lambda: [torch.linspace(-6, -15, 256).expand(4, 256).clone()] * 2, nothing),
     "room_for_three_times_the_mean": (one_expert_is_liked, nothing),
     "half_holds_the_nucleus": (lambda: [torch.randn(64, 1000)], nothing),
