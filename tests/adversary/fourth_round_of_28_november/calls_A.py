@@ -38,7 +38,7 @@ def both(design: Design, change: Callable[[Any], None]) -> tuple[ModuleType, Any
 
 
 def short_range() -> list[Any]:
-    """A vocabulary of 131072; the right token is 14.5 above all others."""
+    """A vocabulary of 131072; the right token is 14.8 above all others."""
     logits = 0.1 * torch.randn(4, 131072)
     logits[:, 7] = 14.8
     return [logits, torch.full((4,), 7)]
