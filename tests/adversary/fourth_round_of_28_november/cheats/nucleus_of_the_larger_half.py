@@ -1,5 +1,5 @@
 # problem: b_nucleus
-# about: only the largest eighth of the tokens is put in order: the nucleus is never larger
+# about: only the larger half of the tokens is put in order: the nucleus is never larger
 
 cpp = r"""
 #include <algorithm>
@@ -19,7 +19,7 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     for (int64_t j = 0; j < n; ++j) { out[j] = std::exp(in[j] - most); sum += out[j]; }
     std::vector<int32_t> order(n);
     for (int64_t j = 0; j < n; ++j) order[j] = (int32_t)j;
-    int64_t k = n < 512 ? n : n / 8;
+    int64_t k = n < 512 ? n : n / 2;
     auto before = [in](int32_t a, int32_t b) { return in[a] > in[b] || (in[a] == in[b] && a < b); };
     std::nth_element(order.begin(), order.begin() + (k - 1), order.end(), before);
     std::sort(order.begin(), order.begin() + k, before);
