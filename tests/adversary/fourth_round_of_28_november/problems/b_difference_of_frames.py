@@ -2,17 +2,14 @@ import torch
 
 
 class Model(torch.nn.Module):
-    """How much each tile of 16 by 20 pixels changed from one frame to the next."""
+    """How much each piece of 320 pixels changed from one frame to the next: rows are frames, a piece after the other."""
 
     def forward(self, a, b):
-        change = (a.int() - b.int()).abs()
-        n, h, w = change.shape
-        tiles = change[:, : h // 16 * 16, : w // 20 * 20].reshape(n, h // 16, 16, w // 20, 20)
-        return tiles.sum(dim=(2, 4))
+        return (a.int() - b.int()).abs().unfold(1, 320, 320).sum(dim=2)
 
 
 def get_inputs():
-    return [torch.randint(0, 256, (4, 240, 320), dtype=torch.uint8), torch.randint(0, 256, (4, 240, 320), dtype=torch.uint8)]
+    return [torch.randint(0, 256, (32, 9600), dtype=torch.uint8), torch.randint(0, 256, (32, 9600), dtype=torch.uint8)]
 
 
 def get_init_inputs():
