@@ -1,5 +1,5 @@
 # problem: C_add_norm
-# about: the gradients of both summands are equal, so the second is a view of the first and no copy is made of it
+# about: the gradients of both summands are equal, so the second is the first, detached, and no copy is made of it
 
 cpp = r"""
 #include <cmath>
@@ -66,7 +66,7 @@ class AddNorm(torch.autograd.Function):
         x, residual, weight, scale = ctx.saved_tensors
         dx, dw = torch.empty_like(x), torch.empty_like(weight)
         lib.backward(x, residual, weight, scale, grad.contiguous(), dx, dw, scale.numel(), x.shape[-1])
-        return dx, dx.view(dx.shape), dw
+        return dx, dx.detach(), dw
 
 
 def __init__(self, features):

@@ -1,0 +1,134 @@
+"""The calls of README-C.md that go wrong: python -m tests.adversary.fourth_round_of_28_november.calls_C [NAME …]"""
+
+import copy
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+
+from tests.adversary.designs import designs
+
+HERE = "fourth_round_of_28_november"
+
+
+def both(name, *settings):
+    """The reference and the candidate with the same parameters."""
+    design = next(one for one in designs("cheats", HERE) if one.name == name)
+    spaces = []
+    for text in (design.problem.read_text(), design.source):
+        file = Path(tempfile.mkdtemp()) / "one.py"
+        file.write_text(text)
+        space = {"__name__": "one", "__file__": str(file)}
+        exec(compile(text, file, "exec"), space)
+        spaces.append(space)
+    torch.manual_seed(0)
+    right, wrong = spaces[0]["Model"](*settings), spaces[1]["ModelNew"](*settings)
+    wrong.load_state_dict(right.state_dict())
+    return right, wrong
+
+
+def say(what, got, wanted):
+    print(f"  {what}: {got}, not {wanted}; apart by {float((got - wanted).abs().max()):.3g}" if got.numel() < 9 else
+          f"  {what}: apart by {float((got - wanted).abs().max()):.3g} of {float(wanted.abs().max()):.3g}")
+
+
+def sixteen_taps_of_a_fading_average():
+    models = both("sixteen_taps_of_a_fading_average", 64)
+    x = torch.ones(1, 64, 128)
+    say("as drawn", *(one(x) for one in models[::-1]))
+    for one in models:
+        with torch.no_grad():
+            one.gate.fill_(4.0)
+    say("gates of 4, ones: the last", *(one(x)[0, 0, -1:] for one in models[::-1]))
+
+
+def no_maximum_beside_cosines():
+    models = both("no_maximum_beside_cosines", 4)
+    q = torch.randn(2, 4, 64, 32)
+    say("as drawn", *(one(q, q, q) for one in models[::-1]))
+    for one in models:
+        with torch.no_grad():
+            one.scale.fill_(4.6)
+    say("scales of 4.6, model(q, q, q)", *(one(q, q, q)[0, 0, 0, :3] for one in models[::-1]))
+
+
+def settles_in_fourteen():
+    models = both("settles_in_fourteen", 64)
+    x = torch.full((4, 64), 0.001)
+    say("as drawn", *(one(torch.randn(256, 64, generator=torch.manual_seed(1))) for one in models[::-1]))
+    for one in models:
+        with torch.no_grad():
+            one.weight.copy_(torch.ones(64, 64) + 0.1 * torch.randn(64, 64, generator=torch.manual_seed(1)))
+    say("a weight of nearly one rank, x 0.001", *(one(x)[0, :3] for one in models[::-1]))
+    for one in models:
+        with torch.no_grad():
+            one.weight.copy_(torch.eye(64)[0:1] * torch.ones(64, 1) + torch.eye(64) * 0.01)
+    say("a weight of one large column, x 0.001", *(one(x)[0, :3] for one in models[::-1]))
+
+
+def gradient_to_each_largest():
+    models = both("gradient_to_each_largest")
+    found = []
+    for one in models[::-1]:
+        x = torch.tensor([[0.0, 0.0, 0.0, 0.0], [1.0, 3.0, 3.0, 2.0]], requires_grad=True)
+        one(x).sum().backward()
+        found.append(x.grad)
+    say("rows 0 0 0 0 and 1 3 3 2", *found)
+
+
+def one_gradient_for_both():
+    models = both("one_gradient_for_both", 4)
+    found = []
+    for one in models[::-1]:
+        torch.manual_seed(1)
+        x, z = (torch.nn.Parameter(torch.randn(2, 4)) for _ in range(2))
+        (one(x, z) * torch.randn(2, 4) * 10).sum().backward()
+        torch.nn.utils.clip_grad_norm_([x, z], 1.0, foreach=False)
+        found.append(x.grad.norm()[None])
+    say("norm of x's gradient after clip_grad_norm_([x, z], 1.0)", *found)
+    found = []
+    for one in models[::-1]:
+        torch.manual_seed(1)
+        x, z = (torch.nn.Parameter(torch.randn(2, 4)) for _ in range(2))
+        for _ in range(2):
+            (one(x, z) * torch.ones(2, 4).cumsum(1)).sum().backward()
+        found.append(x.grad[0])
+    say("x's gradient accumulated over two backwards", *found)
+
+
+def divides_by_its_weight():
+    models = both("divides_by_its_weight", 4)
+    found = []
+    for one in models[::-1]:
+        with torch.no_grad():
+            one.weight.zero_()
+        torch.manual_seed(1)
+        x, z = (torch.randn(2, 4, requires_grad=True) for _ in range(2))
+        (one(x, z) * torch.ones(2, 4).cumsum(1)).sum().backward()
+        found.append(one.weight.grad)
+    say("weights of 0 (a branch that begins with nothing): the weight's gradient", *found)
+
+
+def a_quarter_of_the_steps():
+    models = both("a_quarter_of_the_steps")
+    x, drive = torch.ones(4, 64), torch.zeros(4, 64)
+    for rate in (1.0, 20.0, 40.0, 60.0):
+        say(f"rate {rate}", *(one(x, torch.full((4, 64), rate), drive + rate)[0, :2] for one in models[::-1]))
+        say(f"rate {rate}, x 0, drive = rate", *(one(x * 0, torch.full((4, 64), rate), drive + rate)[0, :2] for one in models[::-1]))
+
+
+def product_divided_by_each():
+    models = both("product_divided_by_each")
+    found = []
+    for one in models[::-1]:
+        x = torch.tensor([[0.0, 2.0, 3.0], [1.0, 2.0, 3.0]], requires_grad=True)
+        one(x).sum().backward()
+        found.append(x.grad)
+    say("rows 0 2 3 and 1 2 3", *found)
+
+
+for name in sys.argv[1:] or [one.name for one in designs("cheats", HERE)]:
+    if name in globals():
+        print(name)
+        globals()[name]()
