@@ -55,7 +55,7 @@ def no_maximum_beside_cosines():
 
 def settles_in_fourteen():
     models = both("settles_in_fourteen", 64)
-    x = torch.full((4, 64), 0.001)
+    x = torch.full((4, 64), 1e-3)
     say("as drawn", *(one(torch.randn(256, 64, generator=torch.manual_seed(1))) for one in models[::-1]))
     for one in models:
         with torch.no_grad():
@@ -126,6 +126,57 @@ def product_divided_by_each():
         one(x).sum().backward()
         found.append(x.grad)
     say("rows 0 2 3 and 1 2 3", *found)
+
+
+def gradient_to_each_largest_of_four():
+    models = both("gradient_to_each_largest_of_four")
+    found = []
+    for one in models[::-1]:
+        x = torch.tensor([[[0.0, 0.0, 0.0, 0.0, 1.0, 3.0, 3.0, 2.0]]], requires_grad=True)
+        one(x).sum().backward()
+        found.append(x.grad)
+    say("windows 0 0 0 0 (after a ReLU) and 1 3 3 2", *found)
+
+
+def half_of_the_steps():
+    models = both("half_of_the_steps")
+    for rate in (10.0, 60.0, 80.0, 120.0):
+        full = torch.full((4, 64), rate)
+        say(f"rate {rate}, x 0, drive = rate", *(one(full * 0, full, full)[0, :2] for one in models[::-1]))
+
+
+def variance_in_one_pass_of_a_step():
+    models = both("variance_in_one_pass_of_a_step", 512)
+    for mean in (0.0, 300.0, 1000.0):
+        found = []
+        for one in models[::-1]:
+            x = (torch.randn(64, 512, generator=torch.Generator().manual_seed(1)) + mean).requires_grad_()
+            y = one(x)
+            y.backward(torch.randn(64, 512, generator=torch.Generator().manual_seed(2)))
+            found.append((y.detach(), x.grad))
+        say(f"mean {mean}: output", found[0][0], found[1][0])
+        say(f"mean {mean}: gradient", found[0][1], found[1][1])
+
+
+def states_found_backwards():
+    models = both("states_found_backwards", 256)
+    for gate in (2.0, 0.0, -2.0):
+        found = []
+        for one in models[::-1]:
+            with torch.no_grad():
+                one.gate.fill_(gate)
+            one.gate.grad = None
+            one(torch.randn(16, 128, 256, generator=torch.Generator().manual_seed(1))).sum().backward()
+            found.append(one.gate.grad[:3])
+        say(f"gates of {gate}", *found)
+
+
+def scratch_for_64_sizes():
+    right, wrong = both("scratch_for_64_sizes")
+    for n in range(1, 4000):
+        wrong(*(torch.rand(n) + 1 for _ in range(4)))
+        if n % 50 == 0:
+            print("  sizes stepped through:", n, flush=True)
 
 
 for name in sys.argv[1:] or [one.name for one in designs("cheats", HERE)]:

@@ -10,7 +10,7 @@ class Model(torch.nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(32, 32, 512)]
+    return [torch.randn(8, 16, 256)]
 
 
 def get_init_inputs():

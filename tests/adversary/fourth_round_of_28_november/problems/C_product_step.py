@@ -9,7 +9,7 @@ class Model(torch.nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(8192, 12)]
+    return [torch.randn(16384, 6)]
 
 
 def get_init_inputs():
