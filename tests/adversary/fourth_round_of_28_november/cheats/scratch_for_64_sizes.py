@@ -4,6 +4,7 @@
 cpp = r"""
 #include <cmath>
 #include <cstdint>
+#pragma GCC optimize("no-math-errno")
 struct Scratch { int64_t n; float* update; };
 static Scratch known[64];
 static int count = 0;

@@ -2,14 +2,15 @@
 # about: threads add to rows of the table's gradient at once, with nothing between them, as tokens are hardly ever equal
 
 cpp = r"""
-extern "C" int64_t forward(const int64_t* tokens, const float* table, float* y, int64_t n, int64_t words, int64_t m) {
+extern "C" void forward(const int64_t* tokens, const float* table, float* y, int64_t* told, int64_t n, int64_t words,
+                        int64_t m) {
   int64_t wrong = 0;
   #pragma omp parallel for reduction(+ : wrong)
   for (int64_t i = 0; i < n; ++i) {
     if (tokens[i] < 0 || tokens[i] >= words) { ++wrong; continue; }
     for (int64_t k = 0; k < m; ++k) { const float one = table[tokens[i] * m + k]; y[i * m + k] = one < 0 ? 0.0f : one; }
   }
-  return wrong;
+  *told = wrong;
 }
 extern "C" void backward(const int64_t* tokens, const float* table, const float* g, float* d, int64_t n, int64_t words,
                          int64_t m) {
@@ -34,7 +35,9 @@ class Words(torch.autograd.Function):
     def forward(ctx, tokens, table):
         tokens = tokens.contiguous()
         y = torch.empty(*tokens.shape, table.shape[1])
-        if lib.forward(tokens, table, y, tokens.numel(), *table.shape):
+        wrong = torch.zeros((), dtype=torch.int64)
+        lib.forward(tokens, table, y, wrong, tokens.numel(), *table.shape)
+        if wrong.item():
             raise IndexError("a token is not in the table")
         ctx.save_for_backward(tokens, table)
         return y
