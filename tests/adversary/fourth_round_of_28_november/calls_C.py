@@ -74,7 +74,7 @@ def one_gradient_for_both():
         torch.manual_seed(1)
         x, z = (torch.nn.Parameter(torch.randn(2, 4)) for _ in range(2))
         (one(x, z) * torch.randn(2, 4) * 10).sum().backward()
-        torch.nn.utils.clip_grad_norm_([x, z], 1.0, foreach=False)
+        torch.nn.utils.clip_grad_norm_([x, z], 1.0)
         found.append(x.grad.norm()[None])
     say("norm of x's gradient after clip_grad_norm_([x, z], 1.0)", *found)
     found = []
