@@ -1,5 +1,5 @@
 # problem: D_alternating_positions
-# about: a table of cosines and sines for each base and width, which grows in powers of two up to 2^16 positions; beyond it they are computed
+# about: a table of cosines and sines for each base and width, which grows in powers of two up to 2^16 positions and 32 MB; beyond it they are computed
 
 cpp = r"""
 #include <algorithm>
@@ -58,8 +58,8 @@ def forward(self, x, positions, base=10000.0):
     positions, most = positions.contiguous(), torch.zeros(1, dtype=torch.int64)
     lib.largest(positions, x.shape[0], most)
     size = self.table.shape[0]
-    if most.item() >= size and size < 65536:
-        wanted = min(65536, max(1024, 1 << int(most.item()).bit_length()))
+    wanted = min(65536, max(1024, 1 << int(most.item()).bit_length())) if most.item() >= size else 0
+    if wanted > size and wanted * half <= 4_000_000:
         table = torch.empty(wanted, half, 2)
         lib.fill(self.rates, table, 0, wanted, half)
         self.table = table
