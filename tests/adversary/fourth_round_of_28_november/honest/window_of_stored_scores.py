@@ -1,5 +1,5 @@
 # problem: D_window_attention_step
-# about: the twin of window_made_again: a row's inner product is taken from its output, so that the first row's terms cancel exactly
+# about: the twin of window_made_again: scores are stored before the largest is taken off, so that no fused product rounds otherwise
 
 cpp = r"""
 #include <algorithm>
@@ -15,12 +15,17 @@ static inline float dot(const float* a, const float* b, int64_t n) {
 extern "C" void forward(const float* q, const float* k, const float* v, float* y, float* told, int64_t heads, int64_t steps, int64_t d,
                         int64_t e, int64_t window) {
   const float scale = (float)(1.0 / std::sqrt((double)d));
-  #pragma omp parallel for collapse(2) schedule(static)
+  #pragma omp parallel
+  {
+  std::vector<float> scores(steps);
+  #pragma omp for collapse(2) schedule(static)
   for (int64_t h = 0; h < heads; ++h) for (int64_t t = 0; t < steps; ++t) {
+    const int64_t begin = std::max<int64_t>(0, t - window + 1);
+    for (int64_t u = begin; u <= t; ++u) scores[u] = dot(q + (h * steps + t) * d, k + (h * steps + u) * d, d) * scale;
     float top = -INFINITY, sum = 0, *to = y + (h * steps + t) * e;
     for (int64_t j = 0; j < e; ++j) to[j] = 0;
-    for (int64_t u = std::max<int64_t>(0, t - window + 1); u <= t; ++u) {
-      const float score = dot(q + (h * steps + t) * d, k + (h * steps + u) * d, d) * scale, *from = v + (h * steps + u) * e;
+    for (int64_t u = begin; u <= t; ++u) {
+      const float score = scores[u], *from = v + (h * steps + u) * e;
       if (!(score <= top)) {
         const float less = top == -INFINITY ? 0 : std::exp(top - score);
         sum *= less; top = score;
@@ -34,8 +39,9 @@ extern "C" void forward(const float* q, const float* k, const float* v, float* y
     for (int64_t j = 0; j < e; ++j) to[j] /= sum;
     told[2 * (h * steps + t)] = top; told[2 * (h * steps + t) + 1] = sum;
   }
+  }
 }
-extern "C" void backward(const float* q, const float* k, const float* v, const float* told, const float* y, const float* g, float* dq,
+extern "C" void backward(const float* q, const float* k, const float* v, const float* told, const float* g, float* dq,
                          float* dk, float* dv, int64_t heads, int64_t steps, int64_t d, int64_t e, int64_t window) {
   const float scale = (float)(1.0 / std::sqrt((double)d));
   #pragma omp parallel
@@ -46,11 +52,13 @@ extern "C" void backward(const float* q, const float* k, const float* v, const f
       const int64_t at = h * steps;
       std::fill(dk + at * d, dk + (at + steps) * d, 0.0f); std::fill(dv + at * e, dv + (at + steps) * e, 0.0f);
       for (int64_t t = 0; t < steps; ++t) {
-        const float *own = g + (at + t) * e, *row = q + (at + t) * d; float *to = dq + (at + t) * d; const float inner = dot(own, y + (at + t) * e, e);
+        const float *own = g + (at + t) * e, *row = q + (at + t) * d; float *to = dq + (at + t) * d, inner = 0;
         const int64_t first = std::max<int64_t>(0, t - window + 1);
+        for (int64_t u = first; u <= t; ++u) shares[u] = dot(row, k + (at + u) * d, d) * scale;
         for (int64_t u = first; u <= t; ++u) {
-          shares[u] = std::exp(dot(row, k + (at + u) * d, d) * scale - told[2 * (at + t)]) / told[2 * (at + t) + 1];
+          shares[u] = std::exp(shares[u] - told[2 * (at + t)]) / told[2 * (at + t) + 1];
           slopes[u] = dot(own, v + (at + u) * e, e);
+          inner += shares[u] * slopes[u];
         }
         for (int64_t i = 0; i < d; ++i) to[i] = 0;
         for (int64_t u = first; u <= t; ++u) {
@@ -74,15 +82,15 @@ class Attention(torch.autograd.Function):
         q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
         y, told = torch.empty(v.shape), torch.empty(*q.shape[:2], 2)
         lib.forward(q, k, v, y, told, *q.shape, v.shape[2], window)
-        ctx.save_for_backward(q, k, v, told, y)
+        ctx.save_for_backward(q, k, v, told)
         ctx.window = window
         return y
 
     @staticmethod
     def backward(ctx, grad):
-        q, k, v, told, y = ctx.saved_tensors
+        q, k, v, told = ctx.saved_tensors
         dq, dk, dv = torch.empty(q.shape), torch.empty(k.shape), torch.empty(v.shape)
-        lib.backward(q, k, v, told, y, grad.contiguous(), dq, dk, dv, *q.shape, v.shape[2], ctx.window)
+        lib.backward(q, k, v, told, grad.contiguous(), dq, dk, dv, *q.shape, v.shape[2], ctx.window)
         return dq, dk, dv, None
 
 
