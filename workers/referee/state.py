@@ -32,6 +32,7 @@ from workers.referee.comparison.error_scales import (
     with_shifts,
     with_steps,
     within_range,
+    without_faint_lines,
     without_lines,
 )
 from workers.referee.comparison.output_structure import Answer, Selection
@@ -170,6 +171,10 @@ ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
 ILL_CONDITIONED_HALF = 9e-3
 """Relative error of the reference's own gradient from which on it is what is left of terms that cancel each other (of a
 softmax's or a norm's under a cotangent that is the same everywhere): no kernel's is right there."""
+OF_A_STEP = 4
+"""Roundings of its arguments that an honest step may be off by, beside something huge."""
+MOST_ZEROS = 0.25
+"""Share of a gradient's elements that are zero up to which it has not vanished."""
 BOUNDED_BY = 1.05
 """How many times the largest output of the problem's own values one of huge values may be, where bounded."""
 OWN_OF_STATE = 8.0
@@ -613,7 +618,7 @@ class ReferenceState:
     ) -> tuple[ErrorScale, ...] | None:
         """The same of the model that is the reference now. `metas`: what its outputs are for the problem's own values,
         where it is built with other settings."""
-        arguments = self.problem.make_inputs(number, secrets.randbits(SEED_BITS))
+        arguments = self.problem.make_inputs(number, secrets.randbits(SEED_BITS), distribution.layout)
         if not changes(arguments, distribution):
             return None  # whether the reference takes it is not known
         if self.problem.limits and not self._is_within_limits(arguments, distribution):
@@ -642,7 +647,22 @@ class ReferenceState:
             return self._scales_of_range(scales, arguments, outputs, distribution)
         if distribution.transform is not None and self._hangs_on_a_rounding(arguments, outputs):
             return None
-        return None if scales is None or (distribution != OWN and self._cancels(scales, outputs)) else scales
+        if scales is None or distribution == OWN:
+            return scales
+        if self.cancels(scales, outputs) or (distribution.harsh and self._vanishes(outputs)):
+            return None
+        first = len(outputs) - len(self.problem.gradient_names)
+        return (*scales[:first], *map(without_faint_lines, scales[first:])) if distribution.harsh else scales
+
+    def _vanishes(self, outputs: Sequence[torch.Tensor]) -> bool:
+        """Whether a gradient is mostly zero that usually is not, as a softmax's is where one of its terms is all of the
+        sum: the terms cancel each other to the bit in the reference, and but for a rounding in a kernel."""
+        first = len(outputs) - len(self.problem.gradient_names)
+        if first == len(outputs):
+            return False
+        usual = self.expected(self.draw(0, OWN)).tensors
+        pairs = zip(outputs[first:], usual[first:], strict=True)
+        return any(_share_of_zeros(here) > MOST_ZEROS >= _share_of_zeros(there) for here, there in pairs)
 
     def _is_within_limits(self, arguments: list[Any], distribution: Distribution) -> bool:
         """Whether a kind of values is worth a try where the problem promises something: it changes what it may change,
@@ -675,7 +695,7 @@ class ReferenceState:
         except Refused:
             return False
         scales = self.scales_on(arguments, outputs, OWN) if all_finite(outputs) else None
-        return scales is not None and _are_steady(scales, outputs) and not self._cancels(scales, outputs)
+        return scales is not None and _are_steady(scales, outputs) and not self.cancels(scales, outputs)
 
     def _scales_of_range(
         self,
@@ -695,7 +715,8 @@ class ReferenceState:
         if distribution is HUGE:
             may_judge = bool(self.names & PERIODIC) and all(here <= BOUNDED_BY * there for here, there in ends)
         else:
-            may_judge = all_finite([*outputs, *self.problem.run_double(arguments)])
+            exact = self.problem.run_double(arguments)
+            may_judge = bool(exact) and all_finite([*outputs, *exact])
         return (
             tuple(within_range(one, max(both)) for one, both in zip(scales, ends, strict=True)) if may_judge else None
         )
@@ -712,7 +733,7 @@ class ReferenceState:
             return all_finite(list(map(real_pairs, outputs)))
         return partly_finite([one for one in outputs if not (self.names & PLACES and is_counted(one))])
 
-    def _cancels(self, scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
+    def cancels(self, scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
         """Whether a gradient is what is left of terms that cancel each other."""
         first = len(outputs) - len(self.problem.gradient_names)
         return self.is_ill_conditioned(scales[first:], outputs[first:])
@@ -766,6 +787,7 @@ class ReferenceState:
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh and is_rounded:
                 by = self._rounded_alike() if distribution.has_ties else ROUNDING
+                by = max(by, OF_A_STEP * ROUNDING) if self.problem.is_step else by
                 others = [moved] if by <= ROUNDING else [moved, run_double(nudged(arguments, by))]
                 apart = run_double(nudged(arguments, apart=True)) if is_one_several(arguments) else None
                 scales = _worse_by(scales, others, apart, exact_tensors, usual)
@@ -973,6 +995,10 @@ def _worse_by(
         return scales
     others = zip(scales, scales_of(apart, exact, usual), exact, strict=True)
     return tuple(scale if is_counted(tensor) else worse(scale, other) for scale, other, tensor in others)
+
+
+def _share_of_zeros(tensor: torch.Tensor) -> float:
+    return float((tensor == 0).double().mean()) if tensor.numel() else 0.0
 
 
 def _round_nothing(outputs: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]) -> bool:

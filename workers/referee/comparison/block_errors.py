@@ -20,6 +20,9 @@ LEAST_BAND = 32
 """Elements from which on a band is judged."""
 FAINT_LINE = 1e-3
 """Rows weaker than this share of the usual one are measured against that share, and then by themselves."""
+NO_LINE, OF_ROUNDINGS = 1e-6, 0.05
+"""Lines weaker than this share of the usual one are what roundings leave of terms that cancel each other, in the
+reference and in a kernel: they are measured against the other one."""
 LEAST_NORM = 1e-30
 """Lines weaker than this are nothing: what is in them may have been flushed to zero."""
 MOST_COMPARED = 1 << 20
@@ -108,7 +111,8 @@ def worst_band(actual: torch.Tensor, expected: torch.Tensor, relative: float, fa
 def worst_line(errors: torch.Tensor, norms: torch.Tensor) -> tuple[float, int]:
     """The largest relative error of a line, and which line has it."""
     usual = float(torch.linalg.vector_norm(norms)) / max(1, norms.numel()) ** 0.5
-    relative = errors / norms.clamp_min(max(FAINT_LINE * usual, LEAST_NORM))
+    floor = torch.where(norms < NO_LINE * usual, OF_ROUNDINGS * usual, FAINT_LINE * usual).clamp_min(LEAST_NORM)
+    relative = errors / norms.maximum(floor)
     worst = int(relative.argmax())
     return float(relative[worst]), worst
 

@@ -36,6 +36,8 @@ ROUNDED_MULTIPLE = 3.0
 """The same for 16-bit types, whose error is at least one rounding."""
 LINE_MULTIPLE = 5.0
 """How many times as much a single row or column may be off: its own error is one draw of a random figure."""
+MOST_FAINT = 0.01
+"""Relative error of the reference's faint lines from which on it says nothing of a kernel's."""
 ROUNDED_LINE_MULTIPLE = 1.5
 """The same for 16-bit types: roundings of many elements are much alike in sum."""
 STEPS_MULTIPLE = 4.0
@@ -448,6 +450,8 @@ def _compare_faint_lines(
     there, a candidate is. `usual` is what a line is allowed."""
     faint = ((ErrorCheck.ROW, scale.faint_row), (ErrorCheck.COLUMN, scale.faint_column))
     for (name, own), norms in zip(faint, rows_and_columns, strict=True):
+        if own > MOST_FAINT:
+            continue
         bound = max(usual, tolerance.bound(own, known=True))
         error, index = worst_faint_line(*norms)
         account.note(name, error, bound)

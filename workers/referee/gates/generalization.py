@@ -280,7 +280,9 @@ def _again(trial: Trial, change: Change, number: int, where: str) -> GateFinding
         return None
     expected = state.expected(call)
     scales = state.scales_on(call, expected.tensors, OWN)
-    return None if scales is None else try_values(trial, call, number, where, expected=expected, scales=scales)
+    if scales is None or state.cancels(scales, expected.tensors):
+        return None
+    return try_values(trial, call, number, where, expected=expected, scales=scales)
 
 
 def _changed(
