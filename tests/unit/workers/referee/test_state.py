@@ -10,11 +10,21 @@ import torch
 
 from services.domain.errors import InfrastructureError
 from workers.ipc.placement import TensorDevice
+from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.error_scales import is_by_range
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, compare, examine, tolerances
 from workers.referee.errors import Refused
-from workers.referee.inputs.distributions import DEGENERATE, HUGE, HUGEST, MINUTE, PADDED, Distribution
+from workers.referee.inputs.distributions import (
+    DEGENERATE,
+    EXPANDED_COTANGENTS,
+    HUGE,
+    HUGEST,
+    MINUTE,
+    OWN,
+    PADDED,
+    Distribution,
+)
 from workers.referee.state import DeviceCare, ReferenceState
 from workers.runner.step import GraphUse
 
@@ -215,3 +225,40 @@ def test_nothing_is_known_of_rows_of_one_value_where_float64_gives_what_is_not_f
     assert of_range(lambda arguments: [arguments[0].double() / 0]) is None
     assert of_range(lambda arguments: [arguments[0].double()], PADDED) is None
     assert of_range(lambda arguments: [arguments[0].double()], HUGE) is None  # without a function that is periodic
+
+
+def of_a_step(usual: torch.Tensor) -> Any:
+    state: Any = object.__new__(ReferenceState)
+    state.problem = SimpleNamespace(gradient_names=("x",))
+    state.draw = lambda _number, _distribution: []
+    state.expected = lambda _arguments: SimpleNamespace(tensors=[torch.zeros(4), usual])
+    return state
+
+
+def test_a_gradient_has_vanished_that_is_mostly_zero_and_usually_is_not() -> None:
+    output, zeros, rand = torch.zeros(4), torch.zeros(8), torch.rand(8) + 1.0
+    assert of_a_step(rand)._vanishes([output, zeros])
+    assert not of_a_step(rand)._vanishes([output, rand])
+    assert not of_a_step(zeros)._vanishes([output, zeros])
+    state = of_a_step(rand)
+    state.problem.gradient_names = ()
+    assert not state._vanishes([output, zeros])
+
+
+@pytest.mark.parametrize("distribution", [OWN, EXPANDED_COTANGENTS])
+def test_errors_are_measured_on_arguments_that_lie_as_in_the_calls(distribution: Distribution) -> None:
+    asked = list[int]()
+
+    def make_inputs(_number: int, _seed: int, layout: int) -> list[torch.Tensor]:
+        asked.append(layout)
+        return [torch.rand(4)]
+
+    state: Any = object.__new__(ReferenceState)
+    state.problem = SimpleNamespace(make_inputs=make_inputs, limits=None)
+    state._metas = {}
+    state.expected = lambda _arguments: SimpleNamespace(tensors=[torch.zeros(4)])
+    state.fit_scales = lambda *_given: ()
+    state.can_judge = lambda *_given: True
+    state.metas = lambda _number: [TensorMeta.of(torch.zeros(4))]
+    assert state.measured_scales(0, distribution) == ()
+    assert asked == [distribution.layout]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from workers.referee.comparison.block_errors import worst_band
-from workers.referee.comparison.error_scales import within_range
+from workers.referee.comparison.error_scales import within_range, without_faint_lines
 from workers.referee.comparison.tolerance import ErrorScale, compare, error_scale, self_attested, step_scale, tolerances
 
 TABLE = tolerances(None)
@@ -220,6 +220,26 @@ def test_a_faint_column_that_is_left_of_rounding_may_be_another() -> None:
     expected, actual = exact.float(), exact.float()
     expected[:, 1], actual[:, 1] = draw(256, scale=1e-6), -draw(256, scale=1e-6)
     assert compare(actual, expected, error_scale(expected, exact), TABLE) is None
+
+
+def test_a_row_that_roundings_leave_of_cancelling_terms_may_be_another() -> None:
+    expected = draw(64, 64)
+    expected[5] = 0.0
+    actual = expected.clone()
+    actual[5] = draw(64, scale=1e-7)
+    scale = error_scale(expected, expected.double())
+    assert compare(actual, expected, scale, TABLE) is None
+    actual[5] = draw(64, scale=1e-3)
+    assert compare(actual, expected, scale, TABLE) is not None
+
+
+def test_faint_lines_say_nothing_where_the_reference_s_own_are_inexact() -> None:
+    expected = draw(64, 64)
+    expected[5] *= 1e-12
+    actual, scale = expected.clone(), error_scale(expected, expected.double())
+    actual[5] *= 3.0
+    assert compare(actual, expected, scale, TABLE) is not None
+    assert compare(actual, expected, without_faint_lines(scale), TABLE) is None
 
 
 def test_each_of_few_elements_has_a_bound_by_what_it_usually_is() -> None:
