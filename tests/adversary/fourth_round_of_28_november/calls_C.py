@@ -85,6 +85,7 @@ def one_gradient_for_both() -> None:
         x, z = (torch.nn.Parameter(torch.randn(2, 4)) for _ in range(2))
         (one(x, z) * torch.randn(2, 4) * 10).sum().backward()
         torch.nn.utils.clip_grad_norm_([x, z], 1.0)
+        assert x.grad is not None
         found.append(x.grad.norm()[None])
     say("norm of x's gradient after clip_grad_norm_([x, z], 1.0)", *found)
     found = []
@@ -93,6 +94,7 @@ def one_gradient_for_both() -> None:
         x, z = (torch.nn.Parameter(torch.randn(2, 4)) for _ in range(2))
         for _ in range(2):
             (one(x, z) * torch.ones(2, 4).cumsum(1)).sum().backward()
+        assert x.grad is not None
         found.append(x.grad[0])
     say("x's gradient accumulated over two backwards", *found)
 
