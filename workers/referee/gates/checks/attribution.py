@@ -59,8 +59,8 @@ OWN_SHARE = 1 / 3
 TELLING_MORE = 2
 """How often more than others those kinds come that look like the problem's own nearly everywhere."""
 WATCHED_S = 0.02
-STILL_S = 1.0
-"""How long an input set's further kinds of values are tried: long calls would use up the evaluation's time."""
+STILL_S = 0.25
+"""How long an input set's further kinds of values are tried among the timed calls: all of them were tried before."""
 _FAMILIES = {
     "matmul": r"gem[mv]|_dot|mkl_blas|mkl_serv|^mm_|dnnl|openblas|blas|omp_parallel_[ab]copy|xbyak",
     "linear": r"gem[mv]|_dot|mkl_blas|mkl_serv|^mm_|dnnl|openblas|blas|omp_parallel_[ab]copy|xbyak",
