@@ -32,6 +32,8 @@ from workers.runner.protocol import Manner
 LOAD_LIMIT_S = 30.0
 UNCHANGING = "PROVEN FOR WEIGHTS THAT DO NOT CHANGE"
 """Begins the remark on a kernel that computes something of its weights once."""
+PREPARED_S = 0.3
+"""For draws made while the compiler runs, which takes as long at least."""
 LAYOUT_SLOTS = 100_000
 """Between the slots of one input set whose cotangents lie differently in memory."""
 
@@ -158,7 +160,7 @@ class Trial:
     def build(self) -> Build:
         """The candidate's build; draws are made while the compiler runs."""
         self.state.link.begin_build()
-        self._preparation.prepare()
+        self._preparation.prepare(until=time.monotonic() + PREPARED_S)
         return self.state.link.build()
 
     def draw(self, number: int, distribution: Distribution) -> list[Any]:

@@ -5,6 +5,7 @@ Every candidate gets draws of its own, under seeds nobody else knows; only the r
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -16,6 +17,8 @@ from workers.referee.inputs.distributions import OWN, TELLING, Distribution
 LEAST_DRAWS = 5
 TIMED_DRAWS = 5
 """Further draws of each open input set: for the timed pool, and for looking at idle work and derived shapes."""
+MOST_FURTHER = 64
+"""Draws of the first input set beyond these."""
 MOST_BYTES = 384 << 20
 """Memory for draws made beforehand; the rest are drawn when they are needed."""
 
@@ -55,17 +58,25 @@ class Preparation:
         self._ready: dict[tuple[int, str], list[list[Any]]] = defaultdict(list)
         self._bytes = 0
 
-    def prepare(self) -> None:
-        """Draw what the gates will ask for, as far as memory goes. On a GPU, which may be another's now, nothing."""
+    def prepare(self, until: float = 0.0) -> None:
+        """Draw what the gates will ask for, as far as memory goes, and until a time of `time.monotonic` what timed
+        calls get. On a GPU, which may be another's now, nothing."""
         if self._state.place.is_gpu:
             return
         for number in self._state.set_numbers:
             for distribution in [*plan(self._state, number), *[OWN] * TIMED_DRAWS]:
-                if self._bytes > MOST_BYTES:
-                    return
-                arguments = self._state.draw(number, distribution)
-                self._bytes += sum(tensor.numel() * tensor.element_size() for tensor in flatten(arguments))
-                self._ready[number, distribution.name].append(arguments)
+                self._prepare(number, distribution)
+        for _ in range(MOST_FURTHER):
+            if time.monotonic() >= until:
+                return
+            self._prepare(self._state.set_numbers[0], OWN)
+
+    def _prepare(self, number: int, distribution: Distribution) -> None:
+        if self._bytes > MOST_BYTES:
+            return
+        arguments = self._state.draw(number, distribution)
+        self._bytes += sum(tensor.numel() * tensor.element_size() for tensor in flatten(arguments))
+        self._ready[number, distribution.name].append(arguments)
 
     def draw(self, number: int, distribution: Distribution) -> list[Any]:
         """Arguments for an input set that nothing has been tried on."""
