@@ -226,7 +226,8 @@ class ProblemProcess:
             case messages.ModelVariant.ORDINARY:
                 applies = variant.enter_context(ordinary_parameters(problem, asked.number, signed=asked.signed))
             case messages.ModelVariant.SPREAD | messages.ModelVariant.GROWN:
-                wide = wide_parameters(problem, asked.number, asked.variant, asked.width, signed=asked.signed)
+                signed, zeros = asked.signed, asked.zeros
+                wide = wide_parameters(problem, asked.number, asked.variant, asked.width, signed=signed, zeros=zeros)
                 applies = variant.enter_context(wide)
             case messages.ModelVariant.SETTINGS:
                 variant.enter_context(problem.other_settings(asked.number))

@@ -246,10 +246,10 @@ class IsolatedProblem:
 
     @contextlib.contextmanager
     def wide_parameters(
-        self, seed: int, variant: messages.ModelVariant, width: float, *, signed: bool
+        self, seed: int, variant: messages.ModelVariant, width: float, *, signed: bool, zeros: bool
     ) -> Iterator[bool]:
         """The same with values as `ModelVariant.SPREAD` or `GROWN` has them."""
-        with self._variant(variant, seed, signed=signed, width=width) as (applies, _init_inputs):
+        with self._variant(variant, seed, signed=signed, zeros=zeros, width=width) as (applies, _init_inputs):
             yield applies
 
     @contextlib.contextmanager
@@ -352,6 +352,7 @@ class IsolatedProblem:
         signed: bool = False,
         part: messages.StatePart = messages.StatePart.ALL,
         in_other_mode: bool = False,
+        zeros: bool = False,
         width: float = 1.0,
     ) -> Iterator[tuple[bool, Any]]:
         asked = messages.BeginVariant(
@@ -359,6 +360,7 @@ class IsolatedProblem:
             number=number,
             name=name,
             signed=signed,
+            zeros=zeros,
             width=width,
             part=part,
             in_other_mode=in_other_mode,

@@ -186,7 +186,9 @@ class BeginVariant(ProblemRequest):
     name: str | None = None
     """Of the parameter or buffer that is zero."""
     signed: bool = False
-    """Whether parameters get both signs; of `SPREAD` and `GROWN`, zeros as well."""
+    """Whether parameters get both signs."""
+    zeros: bool = False
+    """Of `SPREAD` and `GROWN`: whether some elements are zero."""
     width: float = 1.0
     """Of `SPREAD` and `GROWN`: how much of that range is used."""
     part: StatePart = StatePart.ALL

@@ -32,11 +32,11 @@ FAINT = 1e-3
 
 @contextlib.contextmanager
 def wide_parameters(
-    problem: ReferenceProblem, seed: int, variant: ModelVariant, width: float, *, signed: bool
+    problem: ReferenceProblem, seed: int, variant: ModelVariant, width: float, *, signed: bool, zeros: bool
 ) -> Iterator[bool]:
     """Inside, parameters that training changes are `ModelVariant.SPREAD` or `GROWN`, over as much of the range as
-    `width` says: of both signs and with zeros where they are `signed`, else of the signs that they have. Whether there
-    are any. The model is as it was afterwards."""
+    `width` says: of both signs where they are `signed`, else of those that they have, some of them zero where there may
+    be `zeros`. Whether there are any. The model is as it was afterwards."""
 
     def change(parameter: torch.Tensor, generator: torch.Generator) -> None:
         value = widened(parameter)
@@ -48,10 +48,10 @@ def wide_parameters(
             drawn = _near_rank_one(rows, generator) if variant is ModelVariant.SPREAD else _faint(rows, generator)
         else:
             drawn = _vector(value.reshape(-1), generator, variant, width)
-        if signed:
-            drawn = _with_zeros(drawn, generator, ZEROS_OF_MATRIX if len(shape) > 1 else ZEROS)
-        else:
+        if not signed:
             drawn = drawn.abs().copysign(value.reshape(drawn.shape))
+        if zeros:
+            drawn = _with_zeros(drawn, generator, ZEROS_OF_MATRIX if len(shape) > 1 else ZEROS)
         parameter.copy_(drawn.reshape(value.shape))
 
     with changed_parameters(problem, seed, change) as has_any:

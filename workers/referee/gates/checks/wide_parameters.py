@@ -8,6 +8,7 @@ reference stays exact. Of the arguments some rows are faint, and some are close 
 from __future__ import annotations
 
 import copy
+import math
 import secrets
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from workers.referee.gates.checks.parameter_use import MOST_BYTES
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN, Distribution, rebuilt
 from workers.referee.inputs.relations import close
+from workers.referee.inputs.transforms import as_it_is
 from workers.referee.trial import UNCHANGING, Trial
 
 WIDE_SLOT = 2500
@@ -34,7 +36,11 @@ KINDS = {
     ModelVariant.GROWN: "with parameters of up to ten times their size (matrices with a faint column)",
 }
 WIDTHS = ((1.0, True), (1.0, False), (0.5, True), (0.25, False))
-"""How much of the range is tried, and whether with both signs and zeros: the first for which the reference is exact."""
+"""How much of the range is tried, and whether with both signs: the first for which the reference is exact."""
+EXACT = 1e-4
+"""Relative error of the reference's from which on a kernel's may be another one by more than the bound has room for."""
+LEAST_LEFT = 0.25
+"""Of what an output of few elements usually is: where less is left of its terms, their errors show."""
 FAINT, FAINT_ROWS, CLOSE_ROWS = 1e-3, 1 / 8, 1 / 2
 """What some rows of the arguments are multiplied by, which share of them, and which is close to another argument's."""
 
@@ -44,6 +50,7 @@ def _some_faint(tensor: torch.Tensor) -> torch.Tensor:
     return torch.where(_rows(tensor, FAINT_ROWS), tensor * FAINT, tensor)
 
 
+AS_DRAWN = Distribution(name="own", transform=as_it_is, harsh=True, steady=True)
 ROWS = Distribution(name="own and faint", transform=_some_faint, harsh=True, steady=True)
 
 
@@ -60,8 +67,11 @@ def with_wide_parameters(trial: Trial) -> GateFinding | None:
     """What is wrong with the output for parameters that are spread widely, or have a structure. A kernel may raise an
     exception; weights may stay as they are where no gradients are judged, if it is right with the others from the
     start."""
-    if trial.missing or sum(tensor.nbytes for _, tensor in trial.state.problem.state()) > MOST_BYTES:
+    state = trial.state
+    if trial.missing or state.is_large or sum(tensor.nbytes for _, tensor in state.problem.state()) > MOST_BYTES:
         return None
+    import time
+
     for variant in KINDS:
         finding = _on_widest(trial, variant)
         if finding is not None:
@@ -72,8 +82,9 @@ def with_wide_parameters(trial: Trial) -> GateFinding | None:
 def _on_widest(trial: Trial, variant: ModelVariant) -> GateFinding | None:
     """What is wrong for the widest parameters of a kind for which the reference is exact."""
     problem, seed = trial.state.problem, secrets.randbits(SEED_BITS)
+    may_tie = trial.state.knows_ties and not chooses_computed(trial.state.analysis)
     for width, signed in WIDTHS:
-        with problem.wide_parameters(seed, variant, width, signed=signed) as has_any:
+        with problem.wide_parameters(seed, variant, width, signed=signed, zeros=signed and may_tie) as has_any:
             if not has_any:
                 return None
             call = _fit_call(trial)
@@ -88,13 +99,20 @@ def _on_widest(trial: Trial, variant: ModelVariant) -> GateFinding | None:
 def _fit_call(trial: Trial) -> Call | None:
     """A call that tells much, or one of the problem's own, where the reference is exact for it."""
     state, own = trial.state, trial.draw(0, OWN)
-    kinds = [OWN] if state.problem.is_step or chooses_computed(state.analysis) else [ROWS, OWN]
-    for kind in kinds:
-        arguments = own if kind is OWN else state.changed(_partly_close(own), kind)
+    kinds = [AS_DRAWN] if state.problem.is_step else [ROWS, AS_DRAWN]
+    for kind in [OWN] if chooses_computed(state.analysis) else kinds:
+        arguments = state.changed(_partly_close(own), kind) if kind is ROWS else own
         found = state.steady_answer(arguments, kind)
-        if found is not None:
+        if found is not None and all(map(_tells, found[1], found[0].tensors)):
             return Call(arguments, kind, *found)
     return None
+
+
+def _tells(scale: ErrorScale, output: torch.Tensor) -> bool:
+    """Whether the reference is so exact in an output that another order of its terms is no matter."""
+    if output.dtype is torch.float32 and scale.relative > EXACT:
+        return False
+    return not scale.usual or float(output.double().norm()) >= LEAST_LEFT * math.hypot(*scale.usual)
 
 
 def _partly_close(arguments: list[Any]) -> list[Any]:
