@@ -26,8 +26,11 @@ from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.parameter_use import MOST_BYTES
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN, Distribution, rebuilt
+from workers.referee.inputs.float8 import is_eight_bit
 from workers.referee.inputs.relations import close
 from workers.referee.inputs.transforms import as_it_is
+from workers.referee.inputs.value_structure import structured
+from workers.referee.state import ReferenceState
 from workers.referee.trial import UNCHANGING, Trial
 
 WIDE_SLOT = 2500
@@ -70,8 +73,6 @@ def with_wide_parameters(trial: Trial) -> GateFinding | None:
     state = trial.state
     if trial.missing or state.is_large or sum(tensor.nbytes for _, tensor in state.problem.state()) > MOST_BYTES:
         return None
-    import time
-
     for variant in KINDS:
         finding = _on_widest(trial, variant)
         if finding is not None:
@@ -101,7 +102,7 @@ def _fit_call(trial: Trial) -> Call | None:
     state, own = trial.state, trial.draw(0, OWN)
     kinds = [AS_DRAWN] if state.problem.is_step else [ROWS, AS_DRAWN]
     for kind in [OWN] if chooses_computed(state.analysis) else kinds:
-        arguments = state.changed(_partly_close(own), kind) if kind is ROWS else own
+        arguments = _of_rows(state, own) if kind is ROWS else own
         found = state.steady_answer(arguments, kind)
         if found is not None and all(map(_tells, found[1], found[0].tensors)):
             return Call(arguments, kind, *found)
@@ -115,6 +116,12 @@ def _tells(scale: ErrorScale, output: torch.Tensor) -> bool:
     return not scale.usual or float(output.double().norm()) >= LEAST_LEFT * math.hypot(*scale.usual)
 
 
+def _of_rows(state: ReferenceState, own: list[Any]) -> list[Any]:
+    """Arguments of which some rows are faint, or close to another's, as far as the problem's promises permit."""
+    near, limits = _partly_close(own), state.problem.limits
+    return state.changed(limits.kept(own, near) if limits else near, ROWS)
+
+
 def _partly_close(arguments: list[Any]) -> list[Any]:
     """Arguments of which some rows are close to those of an earlier one, where any are alike."""
     others = close(arguments)
@@ -126,9 +133,9 @@ def _partly_close(arguments: list[Any]) -> list[Any]:
 
 def _partly(own: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """A tensor with some rows of another."""
-    if own is other or not own.is_floating_point():
+    if own is other or not own.is_floating_point() or is_eight_bit(own):
         return own
-    return torch.where(_rows(own, CLOSE_ROWS), other, own)
+    return structured(own, torch.where(_rows(own, CLOSE_ROWS), other, own))
 
 
 def _rows(tensor: torch.Tensor, share: float) -> torch.Tensor:

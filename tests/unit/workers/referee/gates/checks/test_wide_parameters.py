@@ -41,6 +41,7 @@ class State:
             tolerances=tolerances(None),
             gradient_names=(),
             has_other_settings=False,
+            limits=None,
         )
         self.analysis = SimpleNamespace(operators=(), other_forms=(), outputs=())
         self.is_large, self.knows_ties = False, True
@@ -159,6 +160,21 @@ def test_some_rows_are_faint_and_some_close_to_another_argument() -> None:
     near = (second - first).abs().amax(dim=1) < 0.1
     assert torch.equal(first, own)
     assert 100 < int(near.sum()) < 300
+
+
+def test_rows_keep_the_order_that_all_of_them_have() -> None:
+    ascending = torch.arange(64.0)
+    _, second = wide_parameters._partly_close([ascending, ascending * 1.5])
+    assert bool((second.diff() >= 0).all())
+
+
+def test_what_the_problem_promises_is_kept() -> None:
+    state = State(1.0, is_step=False)
+    state.problem.limits = SimpleNamespace(kept=lambda own, near: own)
+    own = [torch.randn(64, 4), torch.randn(64, 4)]
+    made = wide_parameters._of_rows(state, own)  # type: ignore[arg-type]
+    is_own = (made[1] == own[1]).all(dim=1)
+    assert bool((made[1][~is_own] == own[1][~is_own] * FAINT).all())
 
 
 def test_arguments_that_are_not_alike_stay() -> None:
