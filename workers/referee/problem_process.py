@@ -39,6 +39,7 @@ from workers.referee.problem.other_parameters import (
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.problem.side_effects import learned_manners, takes_on_host
 from workers.referee.problem.watchdog import Watchdog
+from workers.referee.problem.wide_parameters import wide_parameters
 from workers.referee.validation import analysed, examine, keep_state
 
 IDLE_LIMIT_S = 86400.0
@@ -224,6 +225,10 @@ class ProblemProcess:
                 applies = variant.enter_context(moved_parameters(problem, asked.number))
             case messages.ModelVariant.ORDINARY:
                 applies = variant.enter_context(ordinary_parameters(problem, asked.number, signed=asked.signed))
+            case messages.ModelVariant.SPREAD | messages.ModelVariant.GROWN:
+                signed, zeros = asked.signed, asked.zeros
+                wide = wide_parameters(problem, asked.number, asked.variant, asked.width, signed=signed, zeros=zeros)
+                applies = variant.enter_context(wide)
             case messages.ModelVariant.SETTINGS:
                 variant.enter_context(problem.other_settings(asked.number))
                 applies = True

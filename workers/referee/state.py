@@ -690,12 +690,21 @@ class ReferenceState:
 
     def is_steady_on(self, arguments: list[Any]) -> bool:
         """Whether the reference takes arguments, with the parameters that it has now, and is exact there."""
+        return self.steady_answer(arguments, OWN) is not None
+
+    def steady_answer(
+        self, arguments: list[Any], distribution: Distribution
+    ) -> tuple[Answer, tuple[ErrorScale, ...]] | None:
+        """What the reference makes of arguments with the parameters that it has now, and how exact it is; None where
+        it does not take them, or is not exact there."""
         try:
-            outputs = self.expected(arguments).tensors
+            answer = self.expected(arguments)
         except Refused:
-            return False
-        scales = self.scales_on(arguments, outputs, OWN) if all_finite(outputs) else None
-        return scales is not None and _are_steady(scales, outputs) and not self.cancels(scales, outputs)
+            return None
+        outputs = answer.tensors
+        scales = self.scales_on(arguments, outputs, distribution) if all_finite(outputs) else None
+        is_fit = scales is not None and _are_steady(scales, outputs) and not self.cancels(scales, outputs)
+        return (answer, scales) if scales is not None and is_fit else None
 
     def _scales_of_range(
         self,

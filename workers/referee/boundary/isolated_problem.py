@@ -245,6 +245,14 @@ class IsolatedProblem:
             yield applies
 
     @contextlib.contextmanager
+    def wide_parameters(
+        self, seed: int, variant: messages.ModelVariant, width: float, *, signed: bool, zeros: bool
+    ) -> Iterator[bool]:
+        """The same with values as `ModelVariant.SPREAD` or `GROWN` has them."""
+        with self._variant(variant, seed, signed=signed, zeros=zeros, width=width) as (applies, _init_inputs):
+            yield applies
+
+    @contextlib.contextmanager
     def another_model(self, seed: int, part: messages.StatePart = messages.StatePart.ALL) -> Iterator[bool]:
         """Inside, the reference is one built under another seed, from the same arguments, whose parameters have moved
         besides, and so have the statistics of norms; or only a part of the model holds these values. Whether any are
@@ -344,9 +352,18 @@ class IsolatedProblem:
         signed: bool = False,
         part: messages.StatePart = messages.StatePart.ALL,
         in_other_mode: bool = False,
+        zeros: bool = False,
+        width: float = 1.0,
     ) -> Iterator[tuple[bool, Any]]:
         asked = messages.BeginVariant(
-            variant=variant, number=number, name=name, signed=signed, part=part, in_other_mode=in_other_mode
+            variant=variant,
+            number=number,
+            name=name,
+            signed=signed,
+            zeros=zeros,
+            width=width,
+            part=part,
+            in_other_mode=in_other_mode,
         )
         began, received = self._ask(asked, messages.Applies)
         init_inputs = _decoded(received)

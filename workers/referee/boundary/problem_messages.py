@@ -62,6 +62,10 @@ class ModelVariant(StrEnum):
     """All parameters whose gradients are judged, or that can have one, have moved, as after a step of training."""
     ORDINARY = "ordinary"
     """These parameters have the size of a trained model's."""
+    SPREAD = "spread"
+    """Vectors of them come from a wide range, and matrices are nearly of rank one."""
+    GROWN = "grown"
+    """Vectors of them are up to ten times as large, and matrices have a faint column or are nearly diagonal."""
     SETTINGS = "settings"
     """Built with an entry of `INIT_SETS`."""
     ANOTHER = "another"
@@ -182,7 +186,11 @@ class BeginVariant(ProblemRequest):
     name: str | None = None
     """Of the parameter or buffer that is zero."""
     signed: bool = False
-    """Whether parameters of one value get both signs."""
+    """Whether parameters get both signs."""
+    zeros: bool = False
+    """Of `SPREAD` and `GROWN`: whether some elements are zero."""
+    width: float = 1.0
+    """Of `SPREAD` and `GROWN`: how much of that range is used."""
     part: StatePart = StatePart.ALL
     in_other_mode: bool = False
     """Whether the model is in evaluation mode where it is built in training mode, and the other way round."""

@@ -86,7 +86,7 @@ def moved_parameters(problem: ReferenceProblem, seed: int) -> Iterator[bool]:
     """Inside, all parameters whose gradients are judged, or where none are that can have gradients, hold other values,
     as after a step of training: those that belong to `seed`. Whether there are any. The model is as it was
     afterwards."""
-    with _changed(problem, seed, _move_on) as has_any:
+    with changed_parameters(problem, seed, _move_on) as has_any:
         yield has_any
 
 
@@ -94,14 +94,15 @@ def moved_parameters(problem: ReferenceProblem, seed: int) -> Iterator[bool]:
 def ordinary_parameters(problem: ReferenceProblem, seed: int, *, signed: bool) -> Iterator[bool]:
     """The same with values as large as a trained model's, whatever they are before: of both signs where they are
     `signed`, else of those that they have."""
-    with _changed(problem, seed, lambda one, generator: _grow(one, generator, signed=signed)) as has_any:
+    with changed_parameters(problem, seed, lambda one, generator: _grow(one, generator, signed=signed)) as has_any:
         yield has_any
 
 
 @contextlib.contextmanager
-def _changed(
+def changed_parameters(
     problem: ReferenceProblem, seed: int, change: Callable[[torch.Tensor, torch.Generator], None]
 ) -> Iterator[bool]:
+    """Inside, a change was made to each parameter that training changes; whether there are any."""
     names = _trained_names(problem)
     if not names:
         yield False
