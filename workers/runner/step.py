@@ -145,8 +145,8 @@ class ModelStep(torch.nn.Module):
         return result, found
 
     def _added(self, arguments: Sequence[Any]) -> tuple[Any, tuple[torch.Tensor, ...]]:
-        """What `forward` returns, and what is in `.grad` of the leaves after two steps, copied: what one gradient has in
-        another's memory is added to both."""
+        """What `forward` returns, and copies of what is in `.grad` of the leaves after two steps: where two of them lie
+        in one memory, both are added to it."""
         tensors = flatten(self.plan.forward_arguments(arguments))
         inputs = [tensors[index].detach().requires_grad_() for index in self.plan.inputs]
         parameters = [self.model.get_parameter(name) for name in self.plan.parameters]

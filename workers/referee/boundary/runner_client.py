@@ -329,8 +329,9 @@ class RunnerSession(RunnerConnection):
     ) -> int:
         """Run the model's forward so many times, or its steps `with_backward`, by one thread, on what is in the slot;
         with `axes`, tensors and dimensions that are `least` long in the first call and one longer in each. With `anew`,
-        each gets a copy. The first `callers` calls come from a new thread each. What is raised is passed over. The memory of the process that no
-        other process shares, in bytes, with `collect` once garbage is collected; 0 where it is unknown."""
+        each gets a copy. The first `callers` calls come from a new thread each. What is raised is passed over. The
+        memory of the process that no other process shares, in bytes, with `collect` once garbage is collected; 0 where
+        it is unknown."""
         request = protocol.CallRepeatedly(
             slot=slot.number,
             count=count,

@@ -10,6 +10,7 @@ import torch
 
 from services.domain.errors import InfrastructureError
 from workers.ipc.placement import TensorDevice
+from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.error_scales import is_by_range
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, compare, examine, tolerances
@@ -215,3 +216,34 @@ def test_nothing_is_known_of_rows_of_one_value_where_float64_gives_what_is_not_f
     assert of_range(lambda arguments: [arguments[0].double() / 0]) is None
     assert of_range(lambda arguments: [arguments[0].double()], PADDED) is None
     assert of_range(lambda arguments: [arguments[0].double()], HUGE) is None  # without a function that is periodic
+
+
+def of_a_step(**more: Any) -> Any:
+    state: Any = object.__new__(ReferenceState)
+    state.problem = SimpleNamespace(
+        gradient_names=("`x`",), is_step=True, tolerances={}, limits=None, forward_arguments=lambda given: given[:1]
+    )
+    state.metas = lambda _number: [TensorMeta.of(torch.ones(4, 8))] * 2
+    for name, value in more.items():
+        setattr(state, name, value)
+    return state
+
+
+def test_cotangents_stay_where_values_are_about_a_forward() -> None:
+    x, cotangent = torch.randn(64, 8), torch.randn(64, 8)
+    changed = of_a_step().changed([x, cotangent, 0], DEGENERATE)
+    assert not torch.equal(changed[0], x)
+    assert torch.equal(changed[1], cotangent)
+    assert not torch.equal(of_a_step().changed([x, cotangent, 0], HUGE)[1], cotangent)
+
+
+def test_how_exact_a_forward_is_does_not_hang_on_gradients() -> None:
+    def expected(_arguments: Any, use: GraphUse) -> Any:
+        assert use.gradients == ()
+        return Answer.of((torch.ones(4, 8), torch.zeros(4, 8)))
+
+    exact, cancelled = ErrorScale(known=True), ErrorScale(known=True, relative=0.1)
+    state = of_a_step(expected=expected, scales_on=lambda *_given, **_use: (exact, cancelled))
+    assert state.forward_scales([torch.ones(4, 8)], DEGENERATE) == (exact, cancelled)
+    state.scales_on = lambda *_given, **_use: (cancelled, exact)
+    assert state.forward_scales([torch.ones(4, 8)], DEGENERATE) is None

@@ -262,7 +262,7 @@ def _growing(trial: Trial, slot: Slot, axes: Axes, count: int, least: int) -> st
 
 def _repeated(trial: Trial, slot: Slot, count: int, **how: Any) -> int:
     """What `repeat` gives, with arguments that are written anew before each call where the reference changes them."""
-    return trial.session.repeat(slot, count, anew=trial.state.mutates, **how)
+    return trial.session.repeat(slot, count, anew=bool(trial.state.mutates), **how)
 
 
 @contextlib.contextmanager

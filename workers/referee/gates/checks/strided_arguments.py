@@ -58,7 +58,7 @@ def on_strided(trial: Trial) -> list[str]:
 
 
 def _returns_views(state: ReferenceState) -> bool:
-    """Whether what the reference's forward returns lies in its arguments' memory. A gradient may lie in a cotangent's."""
+    """Whether what the reference's forward returns lies in its arguments' memory; a gradient may."""
     outputs = len(state.metas(0)) - len(state.problem.gradient_names)
     return any(index < outputs for index, _ in state.aliases)
 
