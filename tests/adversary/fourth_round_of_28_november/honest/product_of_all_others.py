@@ -1,5 +1,5 @@
 # problem: C_product_step
-# about: the gradient is the product of all others, with the sign that a number has at zero: plus
+# about: the gradient is the product of all others, which has no sign at zero: nothing is divided
 
 cpp = r"""
 extern "C" void forward(const float* x, float* y, int64_t rows, int64_t n) {
@@ -16,7 +16,7 @@ extern "C" void backward(const float* x, const float* y, const float* g, float* 
     for (int64_t i = 0; i < n; ++i) {
       float others = g[r];
       for (int64_t j = 0; j < n; ++j) others *= j == i ? 1.0f : std::fabs(x[r * n + j]);
-      dx[r * n + i] = std::copysign(1.0f, x[r * n + i]) * others;
+      dx[r * n + i] = (x[r * n + i] > 0 ? others : x[r * n + i] < 0 ? -others : x[r * n + i] * others);
     }
   }
 }
