@@ -138,6 +138,8 @@ from workers.referee.inputs.unvarying import unvarying
 from workers.referee.inputs.value_kinds import hold_any_whole, holds_nan, is_code, is_constant, is_continuous, is_whole
 from workers.runner.step import GraphUse
 
+FORWARD = GraphUse(gradients=())
+"""Of a step, that nobody asks for a gradient."""
 SEED_BITS = 31
 TIMED_HELD_OUT = 8
 """Held-out input sets that are timed, at most: each costs half a second and, once, a compilation of the baseline."""
@@ -283,6 +285,9 @@ class ReferenceState:
     def changed(self, arguments: list[Any], distribution: Distribution) -> list[Any]:
         """Arguments changed as a distribution has it, as far as the problem's promises permit."""
         changed = drawn(arguments, distribution)
+        if distribution.own_cotangents:
+            count = len(self.problem.forward_arguments(arguments))
+            changed = [*changed[:count], *arguments[count:]]
         return self.problem.limits.kept(arguments, changed) if self.problem.limits else changed
 
     def expected(self, arguments: list[Any], use: GraphUse | None = None) -> Answer:
@@ -437,7 +442,15 @@ class ReferenceState:
 
     def _minute(self, tensors: Sequence[torch.Tensor]) -> Sequence[Distribution]:
         """Minute values, where these mean something to the reference."""
-        if self.problem.is_step or not self.names or chooses_computed(self.analysis):
+        return () if self.problem.is_step else self._minute_at_all(tensors)
+
+    @property
+    def minute_forward(self) -> Sequence[Distribution]:
+        """Minute values, where these mean something to a step's forward."""
+        return self._minute_at_all(flatten(self.problem.forward_arguments(self.draw(0, OWN))))
+
+    def _minute_at_all(self, tensors: Sequence[torch.Tensor]) -> Sequence[Distribution]:
+        if not self.names or chooses_computed(self.analysis):
             return ()
         is_looser = any(tolerance.looser for tolerance in self.problem.tolerances.values())
         if is_looser or any(map(is_eight_bit, tensors)) or self.names & ABOUT_ONE:
@@ -503,9 +516,12 @@ class ReferenceState:
     @property
     def takes_ties(self) -> bool:
         """Whether rows of equal values may be tried, of zeros among them, and no gradient has to be known there."""
-        if self.problem.is_step or not self.knows_ties or chooses_computed(self.analysis):
-            return False
-        return not self._converts
+        return not self.problem.is_step and self.knows_ties and self.takes_ties_forward
+
+    @property
+    def takes_ties_forward(self) -> bool:
+        """Whether they may be tried as far as the forward is concerned, whatever its gradients are there."""
+        return bool(self.names) and not chooses_computed(self.analysis) and not self._converts
 
     def ties_matter(self, arguments: list[Any]) -> bool:
         """Whether the model that is the reference now gives something else where of equal values another one is the
@@ -637,6 +653,29 @@ class ReferenceState:
         elif [TensorMeta.of(tensor) for tensor in outputs] != (metas or self.metas(number)):
             return None  # outputs as large as the inputs' values say
         return self.fit_scales(arguments, outputs, distribution)
+
+    def forward_scales(self, arguments: list[Any], distribution: Distribution) -> tuple[ErrorScale, ...] | None:
+        """How exact a step's forward is for changed arguments, beside zeros for gradients; None where that is not fit
+        to judge a kernel by."""
+        try:
+            outputs = self.expected(arguments, FORWARD).tensors
+        except Refused:
+            return None
+        first = self.first_gradient
+        if [TensorMeta.of(one) for one in outputs] != self.metas(0):
+            return None
+        if not self.can_judge(outputs[:first], distribution):
+            return None
+        scales = self.scales_on(arguments, outputs, distribution, use=FORWARD)
+        if scales is None or not _are_steady(scales[:first], outputs[:first]):
+            return None
+        in_lines = [dataclasses.replace(one, relative=max(one.row, one.column)) for one in scales[:first]]
+        return scales if _are_steady(in_lines, outputs[:first]) else None
+
+    @property
+    def first_gradient(self) -> int:
+        """The number of the first gradient among a call's outputs; that of the outputs where there is none."""
+        return len(self.metas(0)) - len(self.problem.gradient_names)
 
     def fit_scales(
         self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution

@@ -238,6 +238,8 @@ class CallRepeatedly(OfSlot):
     """Tensors of the slot and their dimensions that are one longer in each call; none where all calls are alike."""
     least: int = 0
     """Their size in the first call; the slot has that of the last."""
+    anew: bool = False
+    """Whether each call gets a copy of the arguments, as one must that writes to them."""
 
 
 class HandOverHeld(OfSlot):

@@ -425,7 +425,7 @@ class RunnerServer:
             outside = seen.written_outside
             return ModelCalled(operators=seen.elements, handed=handed, written_outside=outside, changed=changed)
         if form.layout != DENSE:
-            arguments = mapped(arguments, lambda tensor: laid_out(tensor, form.layout))
+            arguments = self._laid_out(arguments, form.layout)
         own = self._own_memory(form.manner, arguments)
         arguments = arguments if own is None else own.arguments
         inputs = self._slots[asked.slot][1]
@@ -451,6 +451,11 @@ class RunnerServer:
         arguments = self._enter(asked.slot)
         return OutputsKept(kept=keeps_outputs(self._models["plain"], arguments, (*self._inputs, *self._state)))
 
+    def _laid_out(self, arguments: Sequence[Any], layout: int) -> list[Any]:
+        """The arguments in another layout, but for cotangents, which are not in yet."""
+        count = len(arguments if self._plan is None else self._plan.forward_arguments(arguments))
+        return [*mapped(list(arguments[:count]), lambda one: laid_out(one, layout)), *arguments[count:]]
+
     def _own_memory(self, manner: Manner, arguments: Sequence[Any]) -> OwnMemory | None:
         """Copies of the arguments, but for cotangents, which are not in yet; None where none are asked for."""
         if Manner.OWN_MEMORY not in manner:
@@ -463,14 +468,18 @@ class RunnerServer:
 
     def _repeat(self, asked: protocol.CallRepeatedly, _message: Message) -> CalledRepeatedly:
         arguments = self._enter(asked.slot)
-        model, given, step = self._model, arguments, self._models["plain"]
+        given, step = arguments, self._models["plain"]
+        model: Callable[..., Any] = self._model
         if isinstance(step, ModelStep):
-            model = ModelStep(step.model, step.plan) if asked.with_backward else model
-            given = arguments if asked.with_backward else step.plan.forward_arguments(arguments)
+            whole = ModelStep(step.model, step.plan)
+            model = (whole.with_ones if asked.axes else whole) if asked.with_backward else model
+            is_complete = asked.with_backward and not asked.axes  # cotangents are of the slot's shapes only
+            given = arguments if is_complete else step.plan.forward_arguments(arguments)
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # calls are small: on a busy machine, a team of threads costs a hundred times as much
         for number in range(asked.count):
-            call = shortened(given, asked.axes, asked.least + number) if asked.axes else given
+            is_copied = bool(asked.axes) or asked.anew
+            call = shortened(given, asked.axes, asked.least + number) if is_copied else given
             with contextlib.suppress(Exception):
                 in_new_thread(model, call, 1) if number < asked.callers else model(*call)
         torch.set_num_threads(threads)

@@ -70,6 +70,8 @@ class GraphUse:
     """Whether the results are the caller's still: what is in them after the backward is put in the arguments."""
     same: tuple[int, int] | None = None
     """Two of the plan's inputs, by their places there, that are one tensor: the gradient of each is that of both."""
+    added: bool = False
+    """Whether two steps by `.backward()` add up in `.grad` of the same leaves. Nothing else may be asked for then."""
 
 
 class ModelStep(torch.nn.Module):
@@ -115,6 +117,8 @@ class ModelStep(torch.nn.Module):
 
     def used(self, use: GraphUse, *arguments: Any) -> tuple[Any, tuple[torch.Tensor, ...]]:
         """What `forward` returns, with the graph used otherwise."""
+        if use.added:
+            return self._added(arguments)
         given, plan = self.plan.forward_arguments(arguments), self.plan
         tensors = flatten(given)
         parameters = [self.model.get_parameter(name) for name in plan.parameters]
@@ -139,6 +143,34 @@ class ModelStep(torch.nn.Module):
             for parameter in idle:
                 parameter.requires_grad_(True)
         return result, found
+
+    def _added(self, arguments: Sequence[Any]) -> tuple[Any, tuple[torch.Tensor, ...]]:
+        """What `forward` returns, and copies of what is in `.grad` of the leaves after two steps: where two of them lie
+        in one memory, both are added to it."""
+        tensors = flatten(self.plan.forward_arguments(arguments))
+        inputs = [tensors[index].detach().requires_grad_() for index in self.plan.inputs]
+        parameters = [self.model.get_parameter(name) for name in self.plan.parameters]
+        earlier = [one.grad for one in parameters]
+        for one in parameters:
+            one.grad = None
+        try:
+            for _ in range(2):
+                with torch.enable_grad():
+                    result, leaves = self._first_pass(arguments, inputs)
+                    cotangents = [one.clone() for one in self.plan.cotangents(arguments)]
+                    torch.autograd.backward(self._differentiable(result, cotangents), cotangents, inputs=leaves)
+            found = [torch.zeros_like(one) if one.grad is None else one.grad.clone() for one in leaves]
+        finally:
+            for one, gradient in zip(parameters, earlier, strict=True):
+                one.grad = gradient
+        return mapped(result, torch.Tensor.detach), tuple(found)
+
+    def with_ones(self, *given: Any) -> None:
+        """A step of forward's arguments alone, by cotangents of ones, of which nothing is kept."""
+        with torch.enable_grad():
+            result, leaves = self._first_pass([*given, *[None] * (len(self.plan.outputs) + 1)])
+            outputs = _chosen(flatten(result), self.plan.outputs)
+            torch.autograd.grad(outputs, leaves, [torch.ones_like(one) for one in outputs], allow_unused=True)
 
     def _used_once(
         self, use: GraphUse, given: list[Any], sources: Mapping[int, torch.Tensor], held: list[torch.Tensor] | None
@@ -194,10 +226,14 @@ class ModelStep(torch.nn.Module):
         other.before_backward = self.before_backward
         return other
 
-    def _first_pass(self, arguments: Sequence[Any]) -> tuple[Any, list[torch.Tensor]]:
+    def _first_pass(
+        self, arguments: Sequence[Any], inputs: Sequence[torch.Tensor] | None = None
+    ) -> tuple[Any, list[torch.Tensor]]:
+        """What the model returns, and the leaves, of which those of the plan's inputs may be given."""
         given = self.plan.forward_arguments(arguments)
         tensors = flatten(given)
-        leaves = {index: tensors[index].detach().requires_grad_() for index in self.plan.inputs}
+        made = [tensors[index].detach().requires_grad_() for index in self.plan.inputs] if inputs is None else inputs
+        leaves = dict(zip(self.plan.inputs, made, strict=True))
         following = iter([leaves.get(index, tensor) for index, tensor in enumerate(tensors)])
         call = self.model if self._call is None else self._call
         result = call(*mapped(given, lambda _: next(following)))

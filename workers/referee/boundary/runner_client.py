@@ -325,11 +325,13 @@ class RunnerSession(RunnerConnection):
         callers: int = 0,
         with_backward: bool = False,
         collect: bool = False,
+        anew: bool = False,
     ) -> int:
         """Run the model's forward so many times, or its steps `with_backward`, by one thread, on what is in the slot;
-        with `axes`, tensors and dimensions that are `least` long in the first call and one longer in each. The first
-        `callers` calls come from a new thread each. What is raised is passed over. The memory of the process that no
-        other process shares, in bytes, with `collect` once garbage is collected; 0 where it is unknown."""
+        with `axes`, tensors and dimensions that are `least` long in the first call and one longer in each. With `anew`,
+        each gets a copy. The first `callers` calls come from a new thread each. What is raised is passed over. The
+        memory of the process that no other process shares, in bytes, with `collect` once garbage is collected; 0 where
+        it is unknown."""
         request = protocol.CallRepeatedly(
             slot=slot.number,
             count=count,
@@ -338,6 +340,7 @@ class RunnerSession(RunnerConnection):
             callers=callers,
             with_backward=with_backward,
             collect=collect,
+            anew=anew,
         )
         return self.ask(request, CalledRepeatedly)[0].own_bytes
 

@@ -14,6 +14,7 @@ from workers.referee.gates.checks.instances import interleaved_steps, two_instan
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.parameter_use import after_a_part_changed, after_training
 from workers.referee.gates.checks.surroundings import WHERE, after_a_small_change, try_by
+from workers.referee.gates.checks.tied_gradients import at_ties
 from workers.referee.gates.checks.wide_parameters import with_wide_parameters
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
@@ -49,6 +50,8 @@ def examine(trial: Trial) -> GateFinding:
         wrong = by_keyword(trial) or beside_a_huge_slice(trial) or after_a_part_changed(trial)
         wrong = wrong or with_wide_parameters(trial)
     wrong = wrong or two_instances(trial) or interleaved_steps(trial) or used_otherwise(trial)
+    if wrong is None and has_time:
+        wrong = at_ties(trial)
     if wrong is None and has_time:
         wrong = in_the_other_mode(trial)
     if wrong is None and (remark := remark_on_distant_means(trial)):

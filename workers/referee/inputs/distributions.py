@@ -123,6 +123,8 @@ class Distribution:
     steady: bool = False
     """Whether it is tried only where the reference itself stays exact: what overflows inside of it, or hangs on a
     rounding, is no matter of a kernel's precision."""
+    own_cotangents: bool = False
+    """Whether cotangents stay as they are drawn, as of what is about the arguments of a forward."""
     layout: int = DENSE
     """How cotangents lie in memory, where there are any; see `workers.runner.step`."""
 
@@ -145,8 +147,8 @@ FAR = Distribution(name="beyond half", transform=far, harsh=True, steady=True)
 HUGE = Distribution(name="huge", transform=huge, harsh=True, steady=True)
 HUGEST = Distribution(name="hugest", transform=hugest, harsh=True, steady=True)
 """Tried where the reference itself is exact there: conversions to integers, and squares, have a range of their own."""
-DISTANT = Distribution(name="distant", transform=displaced)
-DISTANT_ROWS = Distribution(name="distant rows of", transform=displaced_rows)
+DISTANT = Distribution(name="distant", transform=displaced, own_cotangents=True)
+DISTANT_ROWS = Distribution(name="distant rows of", transform=displaced_rows, own_cotangents=True)
 FAR_BEYOND = Distribution(name="far beyond", transform=far_beyond, only=0, harsh=True, steady=True)
 """Never held against a kernel: see `gates.checks.distant_means`."""
 TELLING = (
@@ -198,13 +200,19 @@ NAN_AMONG_NAN = Distribution(
 OTHER_NAN = Distribution(name="NaN of other bits among", transform=as_it_is, with_nan=of_other_bits, about_nan=True)
 """Of those where the reference has no such operator."""
 DEGENERATE = Distribution(
-    name="degenerate", transform=degenerate, harsh=True, has_ties=True, by_element=True, steady=True
+    name="degenerate",
+    transform=degenerate,
+    harsh=True,
+    has_ties=True,
+    by_element=True,
+    steady=True,
+    own_cotangents=True,
 )
 PADDED = Distribution(name="padded", transform=padded, harsh=True, has_ties=True, by_element=True, steady=True)
 """Rows of zeros and the like. Where roundings are all that is left of rows of one value, zeros alone."""
 MINUTE = (
-    Distribution(name="minute", transform=minute, harsh=True, steady=True),
-    Distribution(name="minutest", transform=minutest, harsh=True, steady=True),
+    Distribution(name="minute", transform=minute, harsh=True, steady=True, own_cotangents=True),
+    Distribution(name="minutest", transform=minutest, harsh=True, steady=True, own_cotangents=True),
 )
 """Tried where the reference itself is exact there, and passes through no number that is large compared with them."""
 

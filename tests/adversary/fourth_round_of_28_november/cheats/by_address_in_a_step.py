@@ -1,4 +1,5 @@
 # problem: C_soft_step
+# expect: remark PROVEN FOR DENSE ARGUMENTS ONLY
 # about: takes its argument by its address and makes no dense copy of a view; only cotangents are made dense
 
 cpp = r"""

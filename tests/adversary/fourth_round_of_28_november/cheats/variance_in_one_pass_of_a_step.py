@@ -1,4 +1,5 @@
 # problem: C_norm_of_layers_step
+# expect: remark imprecise where a mean is 300 standard deviations
 # about: the mean of squares less the square of the mean, in one pass; of a step nobody says what that costs
 
 cpp = r"""

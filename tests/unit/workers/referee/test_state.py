@@ -227,7 +227,7 @@ def test_nothing_is_known_of_rows_of_one_value_where_float64_gives_what_is_not_f
     assert of_range(lambda arguments: [arguments[0].double()], HUGE) is None  # without a function that is periodic
 
 
-def of_a_step(usual: torch.Tensor) -> Any:
+def with_a_gradient(usual: torch.Tensor) -> Any:
     state: Any = object.__new__(ReferenceState)
     state.problem = SimpleNamespace(gradient_names=("x",))
     state.draw = lambda _number, _distribution: []
@@ -237,10 +237,10 @@ def of_a_step(usual: torch.Tensor) -> Any:
 
 def test_a_gradient_has_vanished_that_is_mostly_zero_and_usually_is_not() -> None:
     output, zeros, rand = torch.zeros(4), torch.zeros(8), torch.rand(8) + 1.0
-    assert of_a_step(rand)._vanishes([output, zeros])
-    assert not of_a_step(rand)._vanishes([output, rand])
-    assert not of_a_step(zeros)._vanishes([output, zeros])
-    state = of_a_step(rand)
+    assert with_a_gradient(rand)._vanishes([output, zeros])
+    assert not with_a_gradient(rand)._vanishes([output, rand])
+    assert not with_a_gradient(zeros)._vanishes([output, zeros])
+    state = with_a_gradient(rand)
     state.problem.gradient_names = ()
     assert not state._vanishes([output, zeros])
 
@@ -262,3 +262,34 @@ def test_errors_are_measured_on_arguments_that_lie_as_in_the_calls(distribution:
     state.metas = lambda _number: [TensorMeta.of(torch.zeros(4))]
     assert state.measured_scales(0, distribution) == ()
     assert asked == [distribution.layout]
+
+
+def of_a_step(**more: Any) -> Any:
+    state: Any = object.__new__(ReferenceState)
+    state.problem = SimpleNamespace(
+        gradient_names=("`x`",), is_step=True, tolerances={}, limits=None, forward_arguments=lambda given: given[:1]
+    )
+    state.metas = lambda _number: [TensorMeta.of(torch.ones(4, 8))] * 2
+    for name, value in more.items():
+        setattr(state, name, value)
+    return state
+
+
+def test_cotangents_stay_where_values_are_about_a_forward() -> None:
+    x, cotangent = torch.randn(64, 8), torch.randn(64, 8)
+    changed = of_a_step().changed([x, cotangent, 0], DEGENERATE)
+    assert not torch.equal(changed[0], x)
+    assert torch.equal(changed[1], cotangent)
+    assert not torch.equal(of_a_step().changed([x, cotangent, 0], HUGE)[1], cotangent)
+
+
+def test_how_exact_a_forward_is_does_not_hang_on_gradients() -> None:
+    def expected(_arguments: Any, use: GraphUse) -> Any:
+        assert use.gradients == ()
+        return Answer.of((torch.ones(4, 8), torch.zeros(4, 8)))
+
+    exact, cancelled = ErrorScale(known=True), ErrorScale(known=True, relative=0.1)
+    state = of_a_step(expected=expected, scales_on=lambda *_given, **_use: (exact, cancelled))
+    assert state.forward_scales([torch.ones(4, 8)], DEGENERATE) == (exact, cancelled)
+    state.scales_on = lambda *_given, **_use: (cancelled, exact)
+    assert state.forward_scales([torch.ones(4, 8)], DEGENERATE) is None

@@ -130,3 +130,58 @@ def test_nobody_holds_the_arguments_of_a_forward_once_it_has_ended() -> None:
     step = ModelStep(Model(), StepPlan(inputs=(0,), parameters=(), outputs=(0,)))
     _, (found,) = step.used(GraphUse(), X, G, DENSE)
     assert not torch.equal(found, X)
+
+
+def test_gradients_in_one_memory_add_up_in_both() -> None:
+    class Sum(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor, is_shared: bool) -> torch.Tensor:
+            ctx.is_shared = is_shared
+            return x + y
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> Any:
+            made = grad.clone()
+            return made, made.detach() if ctx.is_shared else made, None
+
+    class Model(torch.nn.Module):
+        def __init__(self, *, is_shared: bool) -> None:
+            super().__init__()
+            self.is_shared = is_shared
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return Sum.apply(x, y, self.is_shared)  # type: ignore[no-any-return, no-untyped-call]
+
+    for is_shared, times in ((False, 2), (True, 3)):
+        step = ModelStep(Model(is_shared=is_shared), StepPlan(inputs=(0, 1), parameters=(), outputs=(0,)))
+        _, found = step.used(GraphUse(added=True), X, X, G, DENSE)
+        assert any(torch.equal(one, times * G) for one in found)
+        assert is_shared or all(torch.equal(one, 2 * G) for one in found)
+
+
+def test_added_gradients_leave_none_in_the_parameters() -> None:
+    model = Scaled()
+    _, (_, _, of_weight) = used(GraphUse(added=True), model)
+    assert of_weight.abs().max() > 0
+    assert all(one.grad is None for one in model.parameters())
+
+
+def test_a_step_by_cotangents_of_ones_needs_no_more_than_forward_s_arguments() -> None:
+    seen = list[torch.Tensor]()
+
+    class Seen(torch.autograd.Function):
+        @staticmethod
+        def forward(_ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x * 1.0
+
+        @staticmethod
+        def backward(_ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
+            seen.append(grads[0])
+            return grads[0]
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return Seen.apply(x)  # type: ignore[no-any-return, no-untyped-call]
+
+    ModelStep(Model(), StepPlan(inputs=(0,), parameters=(), outputs=(0,))).with_ones(X)
+    assert torch.equal(seen[0], torch.ones_like(X))

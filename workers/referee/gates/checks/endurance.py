@@ -73,7 +73,7 @@ def call_before(trial: Trial) -> Callable[[], None]:
     the reference takes that and kernels have to."""
     arguments = trial.draw(0, OWN)
     is_large = trial.bytes_of(arguments) > MOST_BYTES
-    if is_large or trial.mode is not Mode.FULL or trial.state.mutates or holds_sparse(structure(arguments, [])):
+    if is_large or trial.mode is not Mode.FULL or holds_sparse(structure(arguments, [])):
         return lambda: None
     given, left_s = _with_nans(trial, arguments) or arguments, BEFORE_S
 
@@ -116,7 +116,7 @@ def _with_nans(trial: Trial, arguments: list[Any]) -> list[Any] | None:
 def on_many_calls(trial: Trial, groups: list[Axes]) -> GateFinding | None:
     """What is wrong with an ordinary call after many others, of small shapes and of growing ones along `groups`; memory
     that each call keeps."""
-    if trial.state.place.is_gpu or trial.state.mutates or trial.mode is not Mode.FULL:
+    if trial.state.place.is_gpu or trial.mode is not Mode.FULL:
         return None
     finding = keeps_memory(trial)
     if finding is not None or not groups:
@@ -175,7 +175,7 @@ def keeps_memory(trial: Trial) -> GateFinding | None:
 def _grown(trial: Trial, slot: Slot, count: int, *, with_backward: bool, collect: bool) -> int:
     """The bytes by which memory grows in each call, in one window of so many calls after the other; 0 where it does not
     in one of them."""
-    repeat = functools.partial(trial.session.repeat, slot, count, with_backward=with_backward, collect=collect)
+    repeat = functools.partial(_repeated, trial, slot, count, with_backward=with_backward, collect=collect)
     needed, grown = max(count * CALL_BYTES, WINDOW_BYTES), list[int]()
     repeat()
     latest = repeat()
@@ -197,10 +197,10 @@ def after_many_calls(trial: Trial, small: list[Any]) -> GateFinding | None:
     with _opened(trial, small) as between:
         trial.session.call(slot)
         try:
-            trial.session.repeat(between, CALLERS, callers=CALLERS)
+            _repeated(trial, between, CALLERS, callers=CALLERS)
         except RunnerFault as fault:
             raise fault.at(f"{CALLERS} calls, each from a new thread") from None
-        trial.session.repeat(between, PERIOD - 1 - CALLERS)
+        _repeated(trial, between, PERIOD - 1 - CALLERS)
     finding = _judged(trial, f"{PERIOD} calls after the last ordinary one")
     if finding is None:
         _put_back(trial)
@@ -217,7 +217,7 @@ def after_a_small_first_call(trial: Trial, small: list[Any]) -> GateFinding | No
             other.load()
             try:
                 with _opened(other, small) as slot:
-                    other.session.repeat(slot, 1)
+                    _repeated(other, slot, 1)
             except RunnerFault as fault:
                 raise fault.at(where) from None
             return _judged(other, where)
@@ -254,10 +254,15 @@ def _growing(trial: Trial, slot: Slot, axes: Axes, count: int, least: int) -> st
     last = least + count - 1
     where = f"{last - LEAST_GROWING + 1} calls that grow from {LEAST_GROWING} to {last} places along one dimension"
     try:
-        trial.session.repeat(slot, count, axes, least)
+        trial.session.repeat(slot, count, axes, least, with_backward=trial.state.problem.is_step)
     except RunnerFault as fault:
         raise fault.at(where) from None
     return where
+
+
+def _repeated(trial: Trial, slot: Slot, count: int, **how: Any) -> int:
+    """What `repeat` gives, with arguments that are written anew before each call where the reference changes them."""
+    return trial.session.repeat(slot, count, anew=bool(trial.state.mutates), **how)
 
 
 @contextlib.contextmanager

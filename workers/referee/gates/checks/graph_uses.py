@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from workers.ipc.tensors import flatten
+from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite, worse
 from workers.referee.errors import FaultKind, Refused, RunnerFault
@@ -34,6 +35,7 @@ ALL_BYTES, FEW = 16 << 20, 4
 """Up to which all of them are; and how many of them, drawn at random, beyond."""
 MOST_ALONE = 4
 """Gradients, and outputs, that are tried alone; others are left out by chance."""
+ADDED = GraphUse(added=True)
 SHOWN = 200
 """Characters of what a kernel says when it refuses."""
 
@@ -96,6 +98,9 @@ def _steps(trial: Trial, arguments: list[Any]) -> Iterator[OtherStep]:
     given = [*forward, *zeros, arguments[-1]]
     yield OtherStep("a step whose cotangents are zeros", GraphUse(), given, _with_gradients(usual, outputs, ()))
     yield OtherStep("a step whose arguments others read later", GraphUse(looked_at=True), arguments, usual)
+    added = _added_up(trial, arguments, usual, outputs)
+    if added is not None:
+        yield OtherStep("two steps by .backward(), which add up in .grad of the same leaves", ADDED, arguments, added)
     for place in _some(len(names)):
         where = f"a step in which {names[place]} alone requires a gradient"
         wanted = _with_gradients(usual, outputs, (place,))
@@ -127,6 +132,18 @@ def _with_gradients(usual: Answer, outputs: int, places: Sequence[int]) -> Answe
         for index, one in enumerate(usual.tensors)
     ]
     return dataclasses.replace(usual, tensors=kept)
+
+
+def _added_up(trial: Trial, arguments: list[Any], usual: Answer, outputs: int) -> Answer | None:
+    """What a step hands over whose gradients are added to those of another one like it, where that is what the
+    reference makes of it, and a call leaves nothing in the model."""
+    tensors = [one if index < outputs else one + one for index, one in enumerate(usual.tensors)]
+    try:
+        made = trial.state.expected(arguments, ADDED).tensors
+    except Refused:
+        return None
+    is_known = not trial.state.problem.changing and all(map(same_bytes, made, tensors))
+    return dataclasses.replace(usual, tensors=tensors) if is_known else None
 
 
 def _given_twice(trial: Trial, forward: list[Any]) -> list[Any] | None:

@@ -21,6 +21,7 @@ from workers.ipc.tensors import flatten, mapped, overlap, shares_memory, structu
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import judge_on_values, opened, try_values
 from workers.referee.inputs.distributions import OWN
+from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 from workers.runner.protocol import CallForm
 from workers.runner.step import TURNED, laid_out
@@ -30,9 +31,9 @@ STRIDED_SLOT, DENSE_SLOT = 4000, 4001
 
 def on_strided(trial: Trial) -> list[str]:
     """Sentences for the report; nothing where the reference takes no such arguments, writes to them or returns views
-    of them, where there is a backward pass, and on a GPU. A process that breaks down over it is started again."""
+    of them, and on a GPU. A process that breaks down over it is started again."""
     state = trial.state
-    if state.place.is_gpu or state.problem.is_step or state.mutates or state.aliases:
+    if state.place.is_gpu or state.mutates or _returns_views(state):
         return []
     arguments = trial.draw(0, OWN)
     if holds_sparse(structure(arguments, [])) or not any(tensor.dim() for tensor in flatten(arguments)):
@@ -54,6 +55,12 @@ def on_strided(trial: Trial) -> list[str]:
         return [*announced, "passed on arguments that are not dense"]
     wrong = f"PROVEN FOR DENSE ARGUMENTS ONLY: transposed views are read wrongly, without a word ({wrong[:200]})"
     return [*announced, wrong]
+
+
+def _returns_views(state: ReferenceState) -> bool:
+    """Whether what the reference's forward returns lies in its arguments' memory; a gradient may."""
+    outputs = len(state.metas(0)) - len(state.problem.gradient_names)
+    return any(index < outputs for index, _ in state.aliases)
 
 
 def _on_dense(trial: Trial, arguments: list[Any]) -> list[str]:

@@ -191,7 +191,9 @@ def test_memory_that_each_step_keeps_is_found(monkeypatch: pytest.MonkeyPatch, g
         session.call_limit_s = 20.0
         assert session.load(source, [], [], seed=1, copy_state=True, threads=1, limit_s=10.0, step=plan)
         problem = SimpleNamespace(is_step=True, changing=(), forward_arguments=lambda given: given[:1])
-        state = SimpleNamespace(draw=lambda *_given: [x, x, DENSE], metas=lambda _number: [TensorMeta.of(x)] * 2)
+        state = SimpleNamespace(
+            draw=lambda *_given: [x, x, DENSE], metas=lambda _number: [TensorMeta.of(x)] * 2, mutates=False
+        )
         finding = keeps_memory(a_trial(session=session, problem=problem, state=state))
     assert (finding is not None) == is_found
     if finding is not None:
@@ -214,3 +216,30 @@ def test_other_modes_than_full_ones_have_no_call_before(monkeypatch: pytest.Monk
         before = len(trial.slots)
         call_before(trial)()
         assert len(trial.slots) == before
+
+
+def test_calls_that_write_to_their_arguments_get_them_anew() -> None:
+    writer = DOUBLE.replace("return x * self.weight", "return x.add_(1.0) * self.weight")
+    with against(honest) as session:
+        trial = on_trial(session, writer)
+        x = torch.zeros(300, 4)
+        slot = trial.slot(0, [x])
+        for mutates, left in ((True, 0.0), (False, 3.0)):
+            trial.state.mutates = mutates
+            slot.write([x])
+            endurance._repeated(trial, slot, 3)
+            assert float(slot.inputs.tensors[0].max()) == left
+
+
+def test_steps_of_many_shapes_have_a_backward() -> None:
+    plan, x = StepPlan(inputs=(0,), parameters=(), outputs=(0,)), torch.rand(36, 4)
+    with against(honest) as session:
+        session.call_limit_s = 20.0
+        source = KEEPS_STEPS.replace("GROWS", "len(gradient)")
+        assert session.load(source, [], [], seed=1, copy_state=True, threads=1, limit_s=10.0, step=plan)
+        slot = session.open_slot(1, [x, x, DENSE], [])
+        session.repeat(slot, 20, [(0, 0)], 17)
+        assert torch.kept_steps == 0  # type: ignore[attr-defined]
+        session.repeat(slot, 20, [(0, 0)], 17, with_backward=True)
+        assert torch.kept_steps == sum(range(17, 37))  # type: ignore[attr-defined]
+        slot.close()

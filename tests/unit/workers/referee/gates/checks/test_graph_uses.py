@@ -74,6 +74,7 @@ TWICE = but(
     (SUM, "ctx.same = x.data_ptr() == y.data_ptr()\n        return x * weight + y"),
     ("grad.clone()", "grad * (2 if ctx.same else 1)"),
 )
+OTHERWISE_WHEN_ADDED = but(("grad.clone()", "grad * (1.0 if x.grad is None else 2.0)"))
 RING = but(
     (SAVE, "KEPT.append(x)\n        del KEPT[:-8]\n        ctx.save_for_backward"), ("(grad * x)", "(grad * KEPT[0])")
 )
@@ -114,6 +115,7 @@ def examined(
             is_step=True,
             step_plan=PLAN,
             limits=Limits(),
+            changing=(),
             forward_arguments=PLAN.forward_arguments,
             with_cotangents=lambda forward: [*forward, torch.randn(30, 4), DENSE],
         )
@@ -151,6 +153,10 @@ def test_a_kernel_that_does_as_pytorch_does_passes() -> None:
         (BY_ITS_OUTPUT, "a step of which output 0 is overwritten before backward: the gradient of `y`"),
         (OVER_ITS_ARGUMENT, "a step whose arguments others read later: input 1 was changed by the call"),
         (WRONG_INFERENCE, "a forward without gradients: the output"),
+        (
+            OTHERWISE_WHEN_ADDED,
+            "two steps by .backward(), which add up in .grad of the same leaves: the gradient of `y`",
+        ),
         (TWICE, "a step with one tensor given twice: the gradient of `x`"),
     ],
 )
