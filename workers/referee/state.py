@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -61,6 +62,7 @@ from workers.referee.costs.operator_costs import (
     PERIODIC,
     PLACES,
     REMAINDERS,
+    RUNNING_PRODUCTS,
     SATURATING,
     SCANS,
     SEES_NAN,
@@ -117,6 +119,7 @@ from workers.referee.inputs.distributions import (
     TAILS,
     TELLING,
     UNEVEN,
+    UP_AND_DOWN,
     WHOLE,
     WHOLE_QUOTIENTS,
     WHOLE_TURNS,
@@ -408,15 +411,18 @@ class ReferenceState:
 
     def _row_by_row(self, number: int, *, is_small: bool) -> list[Distribution]:
         """Rows with features of their own, or flatter ones where the reference is not exact for those."""
-        if number != 0 or not is_small or not self.names:
+        if number != 0 or not is_small:
             return []
-        return [one for one in (MANY_FEATURES, FLATTER) if self.scales(number, one) is not None][:1]
+        harsh = bool(self.names) and not chooses_computed(self.analysis)
+        kinds = (dataclasses.replace(one, harsh=harsh) for one in (MANY_FEATURES, FLATTER))
+        return list(itertools.islice((one for one in kinds if self.scales(number, one) is not None), 1))
 
     def _further_floats(self, number: int, others: Sequence[Distribution]) -> list[Distribution]:
         """Kinds of floats that mean something to some operators only."""
         found = [WHOLE_TURNS] if self.names & PERIODIC else []
         found += [WHOLE_QUOTIENTS] if self.names & REMAINDERS and not found else []
         found += TAILS if self.names & TAILED else ()
+        found += [UP_AND_DOWN] if self.names & RUNNING_PRODUCTS else []
         has_domain = number == 0 and self.knows_ties and WIDE in others and self.scales(number, WIDE) is None
         return [*found, ENDS] if has_domain else found
 
@@ -674,7 +680,8 @@ class ReferenceState:
         scales = self.scales_on(arguments, outputs, distribution)
         if scales is not None and distribution.steady and not _are_steady(scales, outputs):
             return self._scales_of_range(scales, arguments, outputs, distribution)
-        if distribution.transform is not None and self._hangs_on_a_rounding(arguments, outputs):
+        is_unknown = distribution.name == MANY_FEATURES.name and not self.names  # whether it chooses
+        if distribution.transform is not None and self._hangs_on_a_rounding(arguments, outputs, is_unknown=is_unknown):
             return None
         if scales is None or distribution == OWN:
             return scales
@@ -951,10 +958,14 @@ class ReferenceState:
         """Whether the reference refuses arguments that differ from these by a rounding."""
         return any(one is None for one in self._near(arguments))
 
-    def _hangs_on_a_rounding(self, arguments: list[Any], outputs: list[torch.Tensor]) -> bool:
+    def _hangs_on_a_rounding(
+        self, arguments: list[Any], outputs: list[torch.Tensor], *, is_unknown: bool = False
+    ) -> bool:
         """Whether what the reference refuses, or which of its computed values it chooses, changes where its arguments
-        are rounded once more."""
-        if not (chooses_computed(self.analysis) or any(name.startswith(DECOMPOSING) for name in self.names)):
+        are rounded once more. Where it may be `is_unknown` whether it does, that is looked at too."""
+        if not (
+            is_unknown or chooses_computed(self.analysis) or any(name.startswith(DECOMPOSING) for name in self.names)
+        ):
             return False
         return any(near is None or any(map(has_other_elements, near, outputs)) for near in self._near(arguments))
 

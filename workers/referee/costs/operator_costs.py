@@ -56,10 +56,11 @@ REMAINDERS = _words("remainder fmod frac")
 TAILED = _words("erfc special_erfc special_erfcx special_log_ndtr special_ndtr")
 """Operators that are meant for arguments for which they give next to nothing."""
 SATURATING = _words(
-    """sigmoid silu log_sigmoid_forward logsigmoid softplus tanh mish gelu
+    """sigmoid silu log_sigmoid log_sigmoid_forward logsigmoid softplus tanh mish gelu
     _softmax softmax _safe_softmax _log_softmax log_softmax logsumexp logcumsumexp"""
 )
 """Operators that are nearly flat, or nearly nothing, some standard deviations from zero."""
+RUNNING_PRODUCTS = _words("cumprod prod")
 SPREADING = _words(
     """var std var_mean std_mean native_layer_norm layer_norm native_group_norm group_norm native_batch_norm batch_norm
     _native_batch_norm_legit _native_batch_norm_legit_functional instance_norm cov corrcoef mean sqrt rsqrt"""

@@ -13,7 +13,7 @@ from workers.ipc.tensors import base_of, flatten, mapped, relaid
 from workers.referee.inputs.dependence import together
 from workers.referee.inputs.float8 import narrowed, widened
 from workers.referee.inputs.index_structure import IndexStructure, index_structure, uneven
-from workers.referee.inputs.row_features import flatter, lower_end, of_many_features, upper_end
+from workers.referee.inputs.row_features import flatter, lower_end, of_many_features, up_and_down, upper_end
 from workers.referee.inputs.transforms import (
     LARGE,
     Transform,
@@ -274,6 +274,8 @@ draw stays there, and what is faint beside the rest is all that there is."""
 MANY_FEATURES = Distribution(name="row by row other", transform=of_many_features, steady=True)
 FLATTER = Distribution(name="flatter", transform=flatter, steady=True)
 """The first of them on which the reference is exact, also where it chooses among values that it computes."""
+UP_AND_DOWN = Distribution(name="up and down", transform=up_and_down, steady=True)
+"""Tried where the reference multiplies along a row: its products stay in the range of floats, those of parts do not."""
 DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG, FAR)
 
 

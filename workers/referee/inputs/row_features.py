@@ -29,6 +29,9 @@ OF_ITS_OWN = 1e-2
 """What is left of a ridge's own values."""
 LEAST_RIDGE = 16
 """Rows and columns of a matrix from which on it may be a ridge."""
+STEP, RISE = 4, 24
+"""By what power of two, and in how many places, products along a row rise; then they fall by twice as much, and rise
+again to what they were. Parts as long as a vector has lanes stay in the range of floats."""
 CLOSE_TO_END = 0.01
 """Distance from an end of the numbers from zero to one, where they all come close to one."""
 OF_UNIT = 1 / 64
@@ -54,10 +57,24 @@ def lower_end(tensor: torch.Tensor) -> torch.Tensor:
     return lower_tail(tensor)
 
 
+def up_and_down(tensor: torch.Tensor) -> torch.Tensor:
+    """Stretches of large factors, of small ones and of large ones again, in the same places of all rows: as many as
+    there is room for."""
+    rows = rows_of(tensor).clone()
+    step = STEP if torch.finfo(tensor.dtype).max > 2.0 ** (STEP * RISE) else 1
+    powers = torch.tensor([step] * RISE + [-step] * (2 * RISE) + [step] * RISE, device=tensor.device)
+    room = rows.shape[1] // powers.numel()
+    for number in range(room):
+        free = rows.shape[1] // room - powers.numel()
+        start = number * (rows.shape[1] // room) + random.randint(0, free)  # noqa: S311 - seeded with the draw
+        rows[:, start : start + powers.numel()] *= torch.exp2(powers.to(tensor.dtype))
+    return rows.view(tensor.shape)
+
+
 def flatter(tensor: torch.Tensor) -> torch.Tensor:
     """Rows whose values are an eighth to a half of what they were."""
     rows = rows_of(tensor)
-    return (rows * torch.exp2(-1 - 2 * _shares(rows)).to(rows.dtype)).view(tensor.shape)
+    return _flat(rows, 0.0, unit=False).view(tensor.shape)
 
 
 def of_many_features(tensor: torch.Tensor) -> torch.Tensor:
