@@ -29,9 +29,9 @@ OF_ITS_OWN = 1e-2
 """What is left of a ridge's own values."""
 LEAST_RIDGE = 16
 """Rows and columns of a matrix from which on it may be a ridge."""
-STEP, RISE = 4, 24
-"""By what power of two, and in how many places, products along a row rise; then they fall by twice as much, and rise
-again to what they were. Parts as long as a vector has lanes stay in the range of floats."""
+STEP, RISE = 5, 19
+"""By what power of two, and in how many places, products along a row rise; then they fall by twice as much, rise to the
+same height again, and come back to what they were. Parts as long as a vector has lanes stay in the range of floats."""
 CLOSE_TO_END = 0.01
 """Distance from an end of the numbers from zero to one, where they all come close to one."""
 OF_UNIT = 1 / 64
@@ -58,11 +58,10 @@ def lower_end(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def up_and_down(tensor: torch.Tensor) -> torch.Tensor:
-    """Stretches of large factors, of small ones and of large ones again, in the same places of all rows: as many as
-    there is room for."""
+    """Stretches of large factors and of small ones, in the same places of all rows: as many as there is room for."""
     rows = rows_of(tensor).clone()
     step = STEP if torch.finfo(tensor.dtype).max > 2.0 ** (STEP * RISE) else 1
-    powers = torch.tensor([step] * RISE + [-step] * (2 * RISE) + [step] * RISE, device=tensor.device)
+    powers = torch.tensor([1, -1, -1, 1, 1, -1], device=tensor.device).repeat_interleave(RISE) * step
     room = rows.shape[1] // powers.numel()
     for number in range(room):
         free = rows.shape[1] // room - powers.numel()
