@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -61,9 +62,12 @@ from workers.referee.costs.operator_costs import (
     PERIODIC,
     PLACES,
     REMAINDERS,
+    RUNNING_PRODUCTS,
+    SATURATING,
     SCANS,
     SEES_NAN,
     SOFTMAXES,
+    SPREADING,
     SUMMING,
     TAILED,
     WHOLE_NAMES,
@@ -88,16 +92,19 @@ from workers.referee.inputs.distributions import (
     ADJACENT,
     ALL_MAGNITUDES,
     ANY_WHOLE,
-    BIG,
     COARSE,
     CODES,
     CONSTANTS,
     DEGENERATE,
+    ENDED,
     ENDS,
     FAR,
+    FLATTER,
     HUGE,
     HUGEST,
+    LARGER,
     LAYOUTS,
+    MANY_FEATURES,
     MASKED,
     MINUTE,
     NAN_AMONG_NAN,
@@ -112,6 +119,7 @@ from workers.referee.inputs.distributions import (
     TAILS,
     TELLING,
     UNEVEN,
+    UP_AND_DOWN,
     WHOLE,
     WHOLE_QUOTIENTS,
     WHOLE_TURNS,
@@ -133,7 +141,8 @@ from workers.referee.inputs.distributions import (
 from workers.referee.inputs.float8 import is_eight_bit, widened
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
-from workers.referee.inputs.transforms import FARTHEST, tiny
+from workers.referee.inputs.row_features import is_of_unit
+from workers.referee.inputs.transforms import FARTHEST, offset, tiny
 from workers.referee.inputs.unvarying import unvarying
 from workers.referee.inputs.value_kinds import hold_any_whole, holds_nan, is_code, is_constant, is_continuous, is_whole
 from workers.runner.step import GraphUse
@@ -359,7 +368,11 @@ class ReferenceState:
         far = [FAR] if not drowns and self._has_range(tensors) and self.scales(number, FAR) is not None else []
         if far and not self._has_exponentials():
             others = [d for d in others if d is not WIDE]  # of which it is more
-        wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
+        ended = self._ended(number, tensors, is_small=size <= SMALL_BYTES)
+        others = [
+            d for d in others if not (d.transform is offset and len(ended) == len(ENDED))
+        ]  # of which that is more
+        wide = [self._largest(number) if d is WIDE else d for d in others]
         free = loose(tensors)
         whole = [d for d in WHOLE if not d.has_ties or self.knows_ties] if any(map(is_whole, free)) else []
         anywhere = list(ANY_WHOLE) if self._only_compares_whole and hold_any_whole(tensors) else []
@@ -385,14 +398,36 @@ class ReferenceState:
         if huge and self._is_all_exact:
             huge = [ALL_MAGNITUDES]
         further += self._further_floats(number, others)
+        further += [*ended, *self._row_by_row(number, is_small=size <= SMALL_BYTES)]
         further += self._telling_apart(tensors, is_small=size <= SMALL_BYTES) if number == 0 else []
         return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *huge, *layouts]
+
+    def _largest(self, number: int) -> Distribution:
+        """Wide values, or in their place the largest ones that the reference takes."""
+        return next((one for one in (WIDE, *LARGER) if self.scales(number, one) is not None), LARGER[-1])
+
+    def _ended(self, number: int, tensors: Sequence[torch.Tensor], *, is_small: bool) -> list[Distribution]:
+        """Values at either end of what the reference tells apart, where it may saturate and no variance is summed."""
+        if number != 0 or not is_small or not self.takes_ties or self.names & (SPREADING | TAILED):
+            return []
+        if not (self.names & SATURATING or any(is_continuous(one) and is_of_unit(one) for one in tensors)):
+            return []
+        return [one for one in ENDED if self.scales(number, one) is not None]
+
+    def _row_by_row(self, number: int, *, is_small: bool) -> list[Distribution]:
+        """Rows with features of their own, or flatter ones where the reference is not exact for those."""
+        if number != 0 or not is_small:
+            return []
+        harsh = bool(self.names) and not chooses_computed(self.analysis)
+        kinds = (dataclasses.replace(one, harsh=harsh) for one in (MANY_FEATURES, FLATTER))
+        return list(itertools.islice((one for one in kinds if self.scales(number, one) is not None), 1))
 
     def _further_floats(self, number: int, others: Sequence[Distribution]) -> list[Distribution]:
         """Kinds of floats that mean something to some operators only."""
         found = [WHOLE_TURNS] if self.names & PERIODIC else []
         found += [WHOLE_QUOTIENTS] if self.names & REMAINDERS and not found else []
         found += TAILS if self.names & TAILED else ()
+        found += [UP_AND_DOWN] if self.names & RUNNING_PRODUCTS else []
         has_domain = number == 0 and self.knows_ties and WIDE in others and self.scales(number, WIDE) is None
         return [*found, ENDS] if has_domain else found
 
@@ -684,7 +719,8 @@ class ReferenceState:
         scales = self.scales_on(arguments, outputs, distribution)
         if scales is not None and distribution.steady and not _are_steady(scales, outputs):
             return self._scales_of_range(scales, arguments, outputs, distribution)
-        if distribution.transform is not None and self._hangs_on_a_rounding(arguments, outputs):
+        is_unknown = distribution.name == MANY_FEATURES.name and not self.names  # whether it chooses
+        if distribution.transform is not None and self._hangs_on_a_rounding(arguments, outputs, is_unknown=is_unknown):
             return None
         if scales is None or distribution == OWN:
             return scales
@@ -970,10 +1006,14 @@ class ReferenceState:
         """Whether the reference refuses arguments that differ from these by a rounding."""
         return any(one is None for one in self._near(arguments))
 
-    def _hangs_on_a_rounding(self, arguments: list[Any], outputs: list[torch.Tensor]) -> bool:
+    def _hangs_on_a_rounding(
+        self, arguments: list[Any], outputs: list[torch.Tensor], *, is_unknown: bool = False
+    ) -> bool:
         """Whether what the reference refuses, or which of its computed values it chooses, changes where its arguments
-        are rounded once more."""
-        if not (chooses_computed(self.analysis) or any(name.startswith(DECOMPOSING) for name in self.names)):
+        are rounded once more. Where it may be `is_unknown` whether it does, that is looked at too."""
+        if not (
+            is_unknown or chooses_computed(self.analysis) or any(name.startswith(DECOMPOSING) for name in self.names)
+        ):
             return False
         return any(near is None or any(map(has_other_elements, near, outputs)) for near in self._near(arguments))
 

@@ -55,6 +55,17 @@ REMAINDERS = _words("remainder fmod frac")
 """Operators whose results are exact, however large the quotient is."""
 TAILED = _words("erfc special_erfc special_erfcx special_log_ndtr special_ndtr")
 """Operators that are meant for arguments for which they give next to nothing."""
+SATURATING = _words(
+    """sigmoid silu log_sigmoid log_sigmoid_forward logsigmoid softplus tanh mish gelu
+    _softmax softmax _safe_softmax _log_softmax log_softmax logsumexp logcumsumexp"""
+)
+"""Operators that are nearly flat, or nearly nothing, some standard deviations from zero."""
+RUNNING_PRODUCTS = _words("cumprod prod")
+SPREADING = _words(
+    """var std var_mean std_mean native_layer_norm layer_norm native_group_norm group_norm native_batch_norm batch_norm
+    _native_batch_norm_legit _native_batch_norm_legit_functional instance_norm cov corrcoef mean sqrt rsqrt"""
+)
+"""Operators of which a variance may be made: beside a large mean, hardly a digit of one is left."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")
 """Operators that tell what is not finite from what is."""
 SOFTMAXES = _words("_softmax softmax _safe_softmax _log_softmax log_softmax logsumexp logcumsumexp")

@@ -13,6 +13,7 @@ from workers.ipc.tensors import base_of, flatten, mapped, relaid
 from workers.referee.inputs.dependence import together
 from workers.referee.inputs.float8 import narrowed, widened
 from workers.referee.inputs.index_structure import IndexStructure, index_structure, uneven
+from workers.referee.inputs.row_features import flatter, lower_end, of_many_features, up_and_down, upper_end
 from workers.referee.inputs.transforms import (
     LARGE,
     Transform,
@@ -142,6 +143,12 @@ APART = 1e-8
 OWN = Distribution(name="own", transform=None)
 WIDE = Distribution(name="wide", transform=wide, harsh=True)
 BIG = Distribution(name="large", transform=lambda tensor: tensor * LARGE, harsh=True)
+LARGER = (
+    BIG,
+    Distribution(name="sixteen times as large", transform=lambda tensor: tensor * (LARGE / 4), harsh=True),
+    Distribution(name="four times as large", transform=lambda tensor: tensor * (LARGE / 16), harsh=True),
+)
+"""Tried in the place of wide values where the reference overflows on these: the first that it takes."""
 FAR = Distribution(name="beyond half", transform=far, harsh=True, steady=True)
 """Tried where the reference multiplies matrices: float has a range that products of half-precision parts lack."""
 HUGE = Distribution(name="huge", transform=huge, harsh=True, steady=True)
@@ -266,6 +273,17 @@ TAILS = (
     Distribution(name="lower tail", transform=lower_tail, steady=True),
 )
 """Tried where the reference computes what is left beyond a value: of that, faint numbers count."""
+ENDED = (
+    Distribution(name="upper end", transform=upper_end, harsh=True, steady=True, has_ties=True),
+    Distribution(name="lower end", transform=lower_end, harsh=True, steady=True, has_ties=True),
+)
+"""Tried where the reference has a sigmoid or the like, or where numbers are drawn from zero to one: what fades in every
+draw stays there, and what is faint beside the rest is all that there is."""
+MANY_FEATURES = Distribution(name="row by row other", transform=of_many_features, steady=True)
+FLATTER = Distribution(name="flatter", transform=flatter, steady=True)
+"""The first of them on which the reference is exact, also where it chooses among values that it computes."""
+UP_AND_DOWN = Distribution(name="up and down", transform=up_and_down, steady=True)
+"""Tried where the reference multiplies along a row: its products stay in the range of floats, those of parts do not."""
 DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG, FAR)
 
 
