@@ -8,7 +8,11 @@ from typing import Any
 
 from workers.referee.gates.checks.call_forms import by_keyword, in_the_other_mode
 from workers.referee.gates.checks.calls import try_draw
-from workers.referee.gates.checks.distant_means import beside_a_huge_slice, remark_on_distant_means
+from workers.referee.gates.checks.distant_means import (
+    beside_a_huge_element,
+    beside_a_huge_slice,
+    remark_on_distant_means,
+)
 from workers.referee.gates.checks.graph_uses import used_otherwise
 from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
@@ -45,7 +49,8 @@ def examine(trial: Trial) -> GateFinding:
     has_time = trial.used_share <= trial.budget.correctness_share
     wrong = after_a_small_change(trial) or after_training(trial)
     if wrong is None and has_time:
-        wrong = by_keyword(trial) or beside_a_huge_slice(trial) or after_a_part_changed(trial)
+        wrong = by_keyword(trial) or beside_a_huge_slice(trial) or beside_a_huge_element(trial)
+        wrong = wrong or after_a_part_changed(trial)
     wrong = wrong or two_instances(trial) or interleaved_steps(trial) or used_otherwise(trial)
     if wrong is None and has_time:
         wrong = in_the_other_mode(trial)
