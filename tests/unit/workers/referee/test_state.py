@@ -119,7 +119,9 @@ def test_who_flushes_subnormal_numbers_is_right_where_nothing_is_computed(exact:
 def test_which_floats_are_hardly_different_or_not_finite(
     names: set[str], exact: set[int], changes: dict[str, Any], wanted: list[str]
 ) -> None:
-    operators = [SimpleNamespace(target=f"aten.{name}.default", arguments=(), outputs=()) for name in names]
+    operators = [
+        SimpleNamespace(target=f"aten.{name}.default", arguments=(), keywords=(), outputs=()) for name in names
+    ]
     state: Any = SimpleNamespace(
         problem=SimpleNamespace(**({"is_step": False, "tolerances": {}} | changes)),
         names=names,
@@ -215,3 +217,33 @@ def test_nothing_is_known_of_rows_of_one_value_where_float64_gives_what_is_not_f
     assert of_range(lambda arguments: [arguments[0].double() / 0]) is None
     assert of_range(lambda arguments: [arguments[0].double()], PADDED) is None
     assert of_range(lambda arguments: [arguments[0].double()], HUGE) is None  # without a function that is periodic
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        ({"embedding", "relu"}, True),
+        ({"embedding", "relu", "sub"}, False),
+        ({"embedding", "relu", "native_layer_norm"}, False),
+        ({"embedding", "amax"}, False),
+        (set(), False),
+    ],
+)
+def test_indices_may_be_alike_where_kinks_are_of_single_floats(names: set[str], wanted: bool) -> None:
+    state: Any = SimpleNamespace(names=names)
+    assert ReferenceState._may_repeat_indices(state) is wanted
+
+
+@pytest.mark.parametrize(
+    ("make", "names", "wanted"),
+    [
+        (lambda: torch.randint(0, 50_000, (8, 640)), {"embedding"}, True),
+        (lambda: torch.randint(0, 50_000, (8, 640)), {"index_put"}, False),
+        (lambda: torch.randperm(50_000)[:5120], {"embedding"}, False),
+    ],
+)
+def test_indices_repeat_in_steps_where_a_draw_shows_it(make: Any, names: set[str], wanted: bool) -> None:
+    state: Any = SimpleNamespace(
+        names=names, problem=SimpleNamespace(is_step=True), draw=lambda _number, _distribution: [make()]
+    )
+    assert ReferenceState._repeats_indices(state, 0) is wanted
