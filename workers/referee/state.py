@@ -58,6 +58,7 @@ from workers.referee.costs.operator_costs import (
     INDEXING,
     INDEXING_BY_FLOATS,
     KINKED,
+    KINKED_BY_ITSELF,
     LARGEST,
     PERIODIC,
     PLACES,
@@ -70,8 +71,10 @@ from workers.referee.costs.operator_costs import (
     SPREADING,
     SUMMING,
     TAILED,
+    TAKING_AWAY,
     WHOLE_NAMES,
     WIDE_INSIDE,
+    WRITES,
     base_name,
     converts_or_masks,
     counts_floats,
@@ -114,6 +117,7 @@ from workers.referee.inputs.distributions import (
     OTHERS,
     OWN,
     PADDED,
+    REPEATED,
     ROUNDING,
     SUBNORMAL,
     TAILS,
@@ -144,7 +148,15 @@ from workers.referee.inputs.large_inputs import is_large, telling_part
 from workers.referee.inputs.row_features import is_of_unit
 from workers.referee.inputs.transforms import FARTHEST, offset, tiny
 from workers.referee.inputs.unvarying import unvarying
-from workers.referee.inputs.value_kinds import hold_any_whole, holds_nan, is_code, is_constant, is_continuous, is_whole
+from workers.referee.inputs.value_kinds import (
+    hold_any_whole,
+    holds_nan,
+    is_code,
+    is_constant,
+    is_continuous,
+    is_whole,
+    may_repeat,
+)
 from workers.runner.step import GraphUse
 
 FORWARD = GraphUse(gradients=())
@@ -374,7 +386,9 @@ class ReferenceState:
         ]  # of which that is more
         wide = [self._largest(number) if d is WIDE else d for d in others]
         free = loose(tensors)
-        whole = [d for d in WHOLE if not d.has_ties or self.knows_ties] if any(map(is_whole, free)) else []
+        repeats = self.knows_ties or self._may_repeat_indices()
+        whole = [d for d in WHOLE if not d.has_ties or repeats] if any(map(is_whole, free)) else []
+        whole = whole or (list(REPEATED) if repeats and self._repeats_indices(number) else [])
         anywhere = list(ANY_WHOLE) if self._only_compares_whole and hold_any_whole(tensors) else []
         if self.place.is_gpu:  # an index out of range costs the process its device
             whole = [d for d in whole if d.has_ties]
@@ -574,6 +588,20 @@ class ReferenceState:
         """Whether gradients are judged of a formula that has none at some values: which is taken there, of those from
         either side, does not matter, and a rounding decides on which side a value lies."""
         return self.problem.is_step and bool(self.names & KINKED or not self.names)
+
+    def _may_repeat_indices(self) -> bool:
+        """Whether whole numbers may be alike though gradients are judged of a formula with kinks: these are then kinks
+        of single floats, and no two that are alike are taken from each other."""
+        is_apart = not any(name in TAKING_AWAY or "norm" in name for name in self.names)
+        return bool(self.names) and is_apart and not self.names & KINKED - KINKED_BY_ITSELF
+
+    def _repeats_indices(self, number: int) -> bool:
+        """Whether a step's whole numbers are no choice of different ones: in one of a few draws, some are alike."""
+        if not self.problem.is_step or self.names & WRITES:
+            return False
+        draws = (loose(flatten(self.draw(number, OWN))) for _ in range(COMPARED_DRAWS))
+        found = (one for tensors in draws for one in tensors if may_repeat(one) and not is_code(one))
+        return any(int(torch.unique(one).numel()) < one.numel() for one in found)
 
     @property
     def names(self) -> set[str]:

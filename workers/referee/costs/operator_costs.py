@@ -81,6 +81,8 @@ INDEXING = _words(
     scatter_reduce take take_along_dim"""
 )
 """Operators that take indices."""
+WRITES = frozenset({"index_copy", "index_copy_", "index_put", "index_put_", "_index_put_impl_", "scatter", "scatter_"})
+"""Operators that leave open which one counts of several values written to one place."""
 INDEXING_BY_FLOATS = _words("grid_sampler grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback")
 """Operators whose places are floats: there may be none for NaN."""
 KINKED = CHOOSERS | _words(
@@ -89,6 +91,13 @@ KINKED = CHOOSERS | _words(
     relu relu6 smooth_l1_loss softshrink threshold triplet_margin_loss where"""
 )
 """Operators whose gradient jumps, or is one of several at equal values."""
+KINKED_BY_ITSELF = _words(
+    "abs clamp clamp_max clamp_min elu hardshrink hardsigmoid hardswish hardtanh leaky_relu prelu relu relu6 softshrink"
+    " threshold"
+)
+"""Those of one number, that jump at a number."""
+TAKING_AWAY = _words("sub rsub subtract diff cdist dist var std")
+"""Operators that make zero of what is alike."""
 BOUNDED = _words(
     """clamp clamp_max clamp_min eq ge gt hardshrink hardtanh huber_loss le lt ne relu6 smooth_l1_loss softplus
     softshrink threshold"""

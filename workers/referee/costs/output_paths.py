@@ -22,6 +22,8 @@ their arguments. `argmax`, `argmin`, `max` and `min` are not among them: PyTorch
 COUNTING = frozenset(["abs", "neg", "arange", "one_hot", "repeat_interleave"])
 """Operators by whose presence whole numbers may be places, counts or amounts: the dtype's ends then mean nothing, or
 have no negative."""
+VALUED = frozenset(["cummax", "cummin", "kthvalue", "median", "nanmedian", "sort", "topk"])
+"""Operators that return values first: which of equal ones was chosen, only the places beside these tell."""
 CLAMPS = frozenset(["clamp", "clip", "hardtanh"])
 ROUNDERS = CONVERTING | VIEWS | {"ceil", "floor", "round", "trunc"}
 """Operators that leave numbers where they are, nearly: between two whole numbers that bound them."""
@@ -57,12 +59,13 @@ def only_moves(analysis: ProblemAnalysis) -> bool:
 
 
 def settles_ties(analysis: ProblemAnalysis) -> bool:
-    """Whether every operator that may choose among equal values promises which one counts, and is given values as the
-    inputs hold them, which no rounding makes equal."""
+    """Whether every operator that may choose among equal values promises which one counts, or only its values are used,
+    and is given values as the inputs hold them, which no rounding makes equal."""
     paths = _Paths(analysis)
     choosers = [item for item in analysis.operators if base_name(item.target) in CHOOSERS]
     return bool(choosers) and all(
-        _is_settled(item) and all(paths.is_exact(name) for name in _operands(item)) for item in choosers
+        (_is_settled(item) or paths.gives_values(item)) and all(map(paths.is_exact, _operands(item)))
+        for item in choosers
     )
 
 
@@ -140,6 +143,7 @@ class _Paths:
         given = (*analysis.inputs, *analysis.parameters, *analysis.constants)
         made = (spec for item in analysis.operators for spec in item.outputs)
         self._specs: dict[str, TensorSpec] = {spec.name: spec for spec in (*given, *made)}
+        self._used = {*analysis.outputs, *(name for item in analysis.operators for name in _operands(item))}
 
     def is_exact(self, output: str) -> bool:
         """Whether all operators on the path to an output are exact."""
@@ -158,10 +162,16 @@ class _Paths:
                     return False
                 continue
             operands = _operands(item)
-            if not self._is_mover(item, operands) or (is_settled and not _is_settled(item)):
+            if not self._is_mover(item, operands):
+                return False
+            if is_settled and not (_is_settled(item) or _is_value(item, name)):
                 return False
             left += operands
         return True
+
+    def gives_values(self, item: Operator) -> bool:
+        """Whether nothing but the values of an operator is used that may choose among equal ones."""
+        return all(_is_value(item, spec.name) for spec in item.outputs if spec.name in self._used)
 
     def _is_mover(self, item: Operator, operands: list[str]) -> bool:
         """Whether an operator gives values of its operands as they are, or counts in whole numbers."""
@@ -200,6 +210,11 @@ def _operands(item: Operator) -> list[str]:
 def _is_settled(item: Operator) -> bool:
     """Whether an operator that may choose among equal values promises which one counts."""
     return base_name(item.target) not in UNSETTLED or _is_stable(item)
+
+
+def _is_value(item: Operator, name: str) -> bool:
+    """Whether this output of an operator holds the values that it chooses."""
+    return base_name(item.target) in VALUED and name == item.outputs[0].name
 
 
 def _is_stable(item: Operator) -> bool:

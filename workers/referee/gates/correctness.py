@@ -8,7 +8,11 @@ from typing import Any
 
 from workers.referee.gates.checks.call_forms import by_keyword, in_the_other_mode
 from workers.referee.gates.checks.calls import try_draw
-from workers.referee.gates.checks.distant_means import beside_a_huge_slice, remark_on_distant_means
+from workers.referee.gates.checks.distant_means import (
+    beside_a_huge_element,
+    beside_a_huge_slice,
+    remark_on_distant_means,
+)
 from workers.referee.gates.checks.graph_uses import used_otherwise
 from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
@@ -24,6 +28,25 @@ from workers.runner.protocol import ThreadTeam
 
 QUICK_DRAWS = 5
 """Of the first input set, where a quick look is asked for."""
+
+
+ALWAYS = (after_a_small_change, after_training, two_instances, interleaved_steps, used_otherwise)
+"""Checks that are made however long the draws took."""
+CHECKS = (
+    after_a_small_change,
+    after_training,
+    by_keyword,
+    beside_a_huge_slice,
+    beside_a_huge_element,
+    after_a_part_changed,
+    with_wide_parameters,
+    two_instances,
+    interleaved_steps,
+    used_otherwise,
+    at_ties,
+    in_the_other_mode,
+)
+"""What follows the draws, in this order, up to the first finding."""
 
 
 def examine(trial: Trial) -> GateFinding:
@@ -45,15 +68,8 @@ def examine(trial: Trial) -> GateFinding:
     sets = len(trial.state.set_numbers)
     agree = passed(f"{count} draws over {sets} input sets agree with the reference")
     has_time = trial.used_share <= trial.budget.correctness_share
-    wrong = after_a_small_change(trial) or after_training(trial)
-    if wrong is None and has_time:
-        wrong = by_keyword(trial) or beside_a_huge_slice(trial) or after_a_part_changed(trial)
-        wrong = wrong or with_wide_parameters(trial)
-    wrong = wrong or two_instances(trial) or interleaved_steps(trial) or used_otherwise(trial)
-    if wrong is None and has_time:
-        wrong = at_ties(trial)
-    if wrong is None and has_time:
-        wrong = in_the_other_mode(trial)
+    checks = [one for one in CHECKS if has_time or one in ALWAYS]
+    wrong = next(filter(None, (check(trial) for check in checks)), None)
     if wrong is None and (remark := remark_on_distant_means(trial)):
         trial.notes.append(remark)
     return wrong or leaves_state(trial) or found or agree

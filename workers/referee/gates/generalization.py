@@ -17,6 +17,7 @@ from workers.ipc.tensors import flatten
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite
+from workers.referee.costs.operator_costs import SCANS
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import opened, try_values
 from workers.referee.gates.checks.endurance import call_before, on_many_calls
@@ -43,8 +44,9 @@ from workers.referee.gates.checks.size_groups import (
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.checks.surroundings import on_a_small_stack
 from workers.referee.gates.finding import GateFinding, passed
+from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.dependence import refitted
-from workers.referee.inputs.distributions import OWN, Distribution
+from workers.referee.inputs.distributions import ALIKE, OWN, Distribution
 from workers.referee.inputs.index_structure import (
     IndexStructure,
     first_rows,
@@ -294,14 +296,22 @@ def _changed(
     state = trial.state
     for kind in _piling_up(trial) if is_far else _other_kinds(trial):
         changed = state.changed(arguments, kind)
+        if is_far and is_same(changed, arguments):
+            continue
         try:
             expected = state.expected(changed)
         except Refused:
             continue
         if not all_finite(expected.tensors):
             continue
-        finding = try_values(trial, changed, number, f"{where}, {kind.name} values", kind, expected)
-        if finding is not None and state.scales_on(changed, expected.tensors, kind) is not None:
+        place = f"{where}, {kind.name} values"
+        finding = try_values(trial, changed, number, place, kind, expected)
+        if finding is None:
+            continue
+        scales = (state.fit_scales if is_far else state.scales_on)(changed, expected.tensors, kind)
+        if scales is not None and is_far:  # what is known of the announced sizes may not be so there
+            finding = try_values(trial, changed, number, place, kind, expected, scales)
+        if scales is not None and finding is not None:
             return finding
     return None
 
@@ -333,9 +343,12 @@ def _other_kinds(trial: Trial) -> list[Distribution]:
 
 
 def _piling_up(trial: Trial) -> list[Distribution]:
-    """A kind of values of which many are alike, of those tried on the first input set."""
-    kinds = [one for one in trial.state.usable(0) if one.piles_up and one.code in (None, any_code) and not one.uneven]
-    return kinds[-1:]
+    """A kind of values of which many are alike, of those tried on the first input set; and slices that are, where the
+    reference counts or runs along a dimension."""
+    state = trial.state
+    kinds = [one for one in state.usable(0) if one.piles_up and one.code in (None, any_code) and not one.uneven]
+    counts = state.names & SCANS or any("int" in one.dtype for one in state.metas(0))
+    return [*kinds[-1:], *([ALIKE] if counts and state.takes_ties else [])]
 
 
 def _each_once(trial: Trial, calls: Iterator[Derived]) -> Iterator[Derived]:

@@ -18,6 +18,7 @@ from workers.referee.inputs.transforms import (
     LARGE,
     Transform,
     adjacent,
+    alike,
     all_magnitudes,
     any_code,
     anywhere,
@@ -32,6 +33,7 @@ from workers.referee.inputs.transforms import (
     general,
     huge,
     hugest,
+    in_runs,
     large_and_close,
     lower_tail,
     minus_infinity,
@@ -179,10 +181,13 @@ WHOLE = (
     Distribution(name="equal whole", transform=as_it_is, piles_up=True, whole=one_value, has_ties=True),
 )
 """Tried where inputs hold general whole numbers and the reference takes them."""
+REPEATED = tuple(replace(one, whole=None, marked=one.whole) for one in WHOLE if one.has_ties)
+"""Tried of a step in the place of these where there are too few numbers to be seen as general, and some repeat."""
 ANYWHERE = Distribution(name="full-range whole", transform=as_it_is, number=anywhere)
 """Tried where the reference only compares, moves or selects whole numbers: both signs and the dtype's ends."""
 CODES = (
     Distribution(name="rare code", transform=as_it_is, piles_up=True, code=rare, has_ties=True),
+    Distribution(name="codes in long runs as", transform=as_it_is, piles_up=True, code=in_runs, has_ties=True),
     Distribution(name="equal codes", transform=as_it_is, piles_up=True, code=any_code, has_ties=True),
 )
 """Tried where inputs hold codes that are drawn for each place, and the reference takes them."""
@@ -191,6 +196,8 @@ CONSTANTS = (
     Distribution(name="other zeros", transform=as_it_is, constant=other_zeros),
 )
 """Tried where inputs hold tensors of one value."""
+ALIKE = Distribution(name="alike", transform=alike, code=alike, piles_up=True, has_ties=True, harsh=True, steady=True)
+"""Tried where a dimension is longer than 16 bits count, and what the reference does with equal values is known."""
 UNEVEN = Distribution(name="uneven rows", transform=as_it_is, piles_up=True, uneven=True)
 """Tried where indices say where a sparse matrix has entries, and these could be anywhere."""
 ORDERED = Distribution(name="ordered", transform=ordered)

@@ -18,6 +18,8 @@ from workers.referee.inputs.value_structure import structured
 
 NEAR = 1e-3
 """Distance of close tensors, over the standard deviation."""
+NEAREST = 0.98
+"""Share of a power of two from which on whole numbers up to there may be meant."""
 REARRANGED = 1e-6
 """By how much, in proportion, restoring a structure may change a copy that has it already."""
 
@@ -32,12 +34,13 @@ def close(arguments: list[Any]) -> list[Any] | None:
 
 
 def opposite(arguments: list[Any]) -> list[Any] | None:
-    """Arguments whose later tensors of floats are close to the negatives of earlier ones like them: of a sum, hardly
-    anything is left. None where no two tensors of both signs are alike."""
+    """Arguments whose later tensors are close to the negatives of earlier ones like them, or, of whole numbers and
+    codes, to what is missing to the end of their range: of a sum, hardly anything is left, or a carry goes all the way.
+    None where no two tensors are alike, or floats have one sign."""
     tensors, given = flatten(arguments), flatten(arguments)
-    pairs = [(source, place) for source, place in _pairs(given) if _has_both_signs(given[source])]
+    pairs = [(source, place) for source, place in _pairs(given) if _has_an_opposite(given[source])]
     for source, place in pairs:
-        tensors[place] = _near(tensors[place], _copied(-tensors[source], tensors[place]))
+        tensors[place] = _near(tensors[place], _copied(_mirrored(tensors[source]), tensors[place]))
     return list(rebuilt(arguments, relaid(tensors, given))) if pairs else None
 
 
@@ -83,8 +86,21 @@ def _are_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     return loose and bool(one.min() >= other.min()) and bool(one.max() <= other.max())
 
 
-def _has_both_signs(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point() and not is_one_signed(tensor)
+def _has_an_opposite(tensor: torch.Tensor) -> bool:
+    return not tensor.is_floating_point() or not is_one_signed(tensor)
+
+
+def _mirrored(tensor: torch.Tensor) -> torch.Tensor:
+    """The negatives of floats; of others, from the other end of their range: all bits, where these may be any."""
+    if tensor.is_floating_point():
+        return -tensor
+    if tensor.dtype is torch.bool:
+        return ~tensor
+    low, high = (int(end) for end in tensor.aminmax())
+    whole = (1 << high.bit_length()) - 1
+    is_whole = low >= 0 and high > NEAREST * whole and low < (1 - NEAREST) * whole
+    low, high = (0, whole) if is_whole else (low, high)
+    return low + (high - tensor) if low >= 0 else (low + high) - tensor
 
 
 def _copied(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

@@ -21,6 +21,8 @@ PATTERN = 4099
 """Random factors before they repeat: prime, so that they fall differently on every row."""
 FAINT = 1 / 32
 """Factor of a block that keeps signs and range."""
+OUTSIZED = 1e6
+"""Height of one element over the others: of what is added to it and taken off again, hardly a digit is left."""
 SPIKE = 256.0
 """Height of a spike over the largest magnitude around it."""
 ODD = 0x1E3779B97F4A7C15
@@ -94,6 +96,16 @@ def displaced_rows(tensor: torch.Tensor) -> torch.Tensor:
     own = own if is_one_signed(tensor) else 2 * own - 1
     by = DISPLACED * float(sampled_values(tensor).double().std()) * own
     return (rows + by.to(tensor.dtype)).view(tensor.shape)
+
+
+def with_outsized(tensor: torch.Tensor) -> torch.Tensor:
+    """One element of an eighth of the rows a million times as large as a usual one, where the dtype holds that."""
+    rows = rows_of(tensor).clone()
+    chosen = torch.randperm(rows.shape[0], device=tensor.device)[: max(1, rows.shape[0] // 8)]
+    places = torch.randint(0, rows.shape[1], chosen.shape, device=tensor.device)
+    own = rows[chosen, places]
+    rows[chosen, places] = OUTSIZED * own.abs().clamp_min(magnitude(tensor) / 4).copysign(own)
+    return rows.view(tensor.shape)
 
 
 def outsized(tensor: torch.Tensor, place: int) -> torch.Tensor:
@@ -284,6 +296,30 @@ def rare(tensor: torch.Tensor) -> torch.Tensor:
     return rows.view(tensor.shape)
 
 
+def in_runs(tensor: torch.Tensor) -> torch.Tensor:
+    """Rows of two codes that take turns, each for so long that runs halve: half of the row, a quarter, down to a lone
+    one, in any order. In a quarter of the rows nearly all is one run, between two lone ones."""
+    kinds = torch.unique(sampled_values(tensor)).to(tensor.dtype)
+    pair = kinds[torch.randperm(kinds.numel()).to(kinds.device)[:2]]
+    rows = rows_of(torch.empty_like(tensor))
+    turn = torch.randint(0, 2, (rows.shape[0], 1), device=tensor.device)
+    rows.copy_(pair[(_runs(rows.shape[0], rows.shape[1], tensor.device) + turn) % 2])
+    return rows.view(tensor.shape)
+
+
+def _runs(count: int, size: int, device: torch.device) -> torch.Tensor:
+    """For each place of so many rows the number of the run that it is in."""
+    halves = [size >> number for number in range(1, size.bit_length())]
+    lengths = torch.tensor([*halves, size - sum(halves)], device=device)
+    order = torch.rand(count, lengths.numel(), device=device).argsort(dim=1)
+    ends = lengths[order].cumsum(dim=1)
+    if count >= LEAST_SLICES <= size:
+        ends[::LEAST_SLICES] = size
+        ends[::LEAST_SLICES, 0], ends[::LEAST_SLICES, 1] = 1, size - 1
+    place = torch.arange(size, device=device).expand(count, size)
+    return torch.searchsorted(ends, place.contiguous(), right=True)
+
+
 def any_code(tensor: torch.Tensor) -> torch.Tensor:
     """A value that occurs, everywhere."""
     return torch.full_like(tensor, tensor.reshape(-1)[int(torch.randint(0, tensor.numel(), ()))].item())
@@ -423,16 +459,39 @@ def multiples(tensor: torch.Tensor) -> torch.Tensor:
     return tensor * (1 << STRUCTURED[tensor.dtype]) if tensor.dtype in STRUCTURED else tensor
 
 
+LEAST_ALIKE = 1 << 16
+"""Places along a dimension from which on a narrow counter runs over."""
+AS_DRAWN = 1 / 16
+"""Of such a dimension, what stays as it was at its beginning."""
+
+
+def alike(tensor: torch.Tensor) -> torch.Tensor:
+    """Slices that are the same along a dimension that 16 bits do not count, but for the first ones; a tensor without
+    one as it is."""
+    if tensor.dim() == 0 or max(tensor.shape) <= LEAST_ALIKE:
+        return tensor
+    changed = tensor.clone().movedim(tensor.shape.index(max(tensor.shape)), 0)
+    first = round(changed.shape[0] * AS_DRAWN)
+    changed[first:] = changed[first].clone()
+    return changed.movedim(0, tensor.shape.index(max(tensor.shape))).contiguous()
+
+
 PERIOD = 8
 """Rows of which some are degenerate, before the kinds repeat: the same rows of every tensor that has as many."""
+RUNS_OF_TWO = 6
+"""The one of these that consists of long runs of its first two values."""
 
 
 def degenerate(tensor: torch.Tensor) -> torch.Tensor:
-    """Rows of zeros, of zeros up to a random place, of one value and of one sign, beside rows as they were; where there
-    are more dimensions, a leading slice of zeros too, and of another one a slice of zeros and one of one value."""
+    """Rows of zeros, of zeros up to a random place, of one value, of long runs of two values and of one sign, beside
+    rows as they were; where there are more dimensions, a leading slice of zeros too, and of another one a slice of
+    zeros and one of one value."""
     rows = padded(tensor).view(rows_of(tensor).shape).clone()
     if rows.shape[0] > 1:
         rows[2::PERIOD] = rows[2::PERIOD, :1].clone()
+    if rows.shape[0] > RUNS_OF_TWO and rows.shape[1] > 1:
+        few = rows[RUNS_OF_TWO::PERIOD]
+        few.copy_(few.gather(1, _runs(few.shape[0], few.shape[1], few.device) % 2))
     if not is_one_signed(tensor):
         rows[3::PERIOD] = rows[3::PERIOD].abs()
         rows[5::PERIOD] = -rows[5::PERIOD].abs()

@@ -129,7 +129,9 @@ def test_who_flushes_subnormal_numbers_is_right_where_nothing_is_computed(exact:
 def test_which_floats_are_hardly_different_or_not_finite(
     names: set[str], exact: set[int], changes: dict[str, Any], wanted: list[str]
 ) -> None:
-    operators = [SimpleNamespace(target=f"aten.{name}.default", arguments=(), outputs=()) for name in names]
+    operators = [
+        SimpleNamespace(target=f"aten.{name}.default", arguments=(), keywords=(), outputs=()) for name in names
+    ]
     state: Any = SimpleNamespace(
         problem=SimpleNamespace(**({"is_step": False, "tolerances": {}} | changes)),
         names=names,
@@ -293,3 +295,33 @@ def test_how_exact_a_forward_is_does_not_hang_on_gradients() -> None:
     assert state.forward_scales([torch.ones(4, 8)], DEGENERATE) == (exact, cancelled)
     state.scales_on = lambda *_given, **_use: (cancelled, exact)
     assert state.forward_scales([torch.ones(4, 8)], DEGENERATE) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        ({"embedding", "relu"}, True),
+        ({"embedding", "relu", "sub"}, False),
+        ({"embedding", "relu", "native_layer_norm"}, False),
+        ({"embedding", "amax"}, False),
+        (set(), False),
+    ],
+)
+def test_indices_may_be_alike_where_kinks_are_of_single_floats(names: set[str], wanted: bool) -> None:
+    state: Any = SimpleNamespace(names=names)
+    assert ReferenceState._may_repeat_indices(state) is wanted
+
+
+@pytest.mark.parametrize(
+    ("make", "names", "wanted"),
+    [
+        (lambda: torch.randint(0, 50_000, (8, 640)), {"embedding"}, True),
+        (lambda: torch.randint(0, 50_000, (8, 640)), {"index_put"}, False),
+        (lambda: torch.randperm(50_000)[:5120], {"embedding"}, False),
+    ],
+)
+def test_indices_repeat_in_steps_where_a_draw_shows_it(make: Any, names: set[str], wanted: bool) -> None:
+    state: Any = SimpleNamespace(
+        names=names, problem=SimpleNamespace(is_step=True), draw=lambda _number, _distribution: [make()]
+    )
+    assert ReferenceState._repeats_indices(state, 0) is wanted

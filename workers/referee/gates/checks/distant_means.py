@@ -10,7 +10,7 @@ in.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -19,13 +19,23 @@ from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.output_structure import Answer, ContractError, places
-from workers.referee.costs.operator_costs import REMAINDERS, SUMMING
+from workers.referee.costs.operator_costs import REMAINDERS, SUMMING, is_product
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import fetched_if_taken, judge_on_values, try_values
 from workers.referee.gates.finding import GateFinding
-from workers.referee.inputs.distributions import DISTANT, DISTANT_ROWS, FAR_BEYOND, OWN, rebuilt
+from workers.referee.inputs.constraints import is_same
+from workers.referee.inputs.distributions import (
+    DISTANT,
+    DISTANT_ROWS,
+    FAR_BEYOND,
+    OWN,
+    WIDE,
+    Distribution,
+    drawn,
+    rebuilt,
+)
 from workers.referee.inputs.float8 import is_eight_bit
-from workers.referee.inputs.transforms import DISPLACED, outsized
+from workers.referee.inputs.transforms import DISPLACED, outsized, with_outsized
 from workers.referee.inputs.value_kinds import LEAST_SLICES, is_continuous
 from workers.referee.inputs.value_structure import structured
 from workers.referee.state import SMALL_BYTES
@@ -43,6 +53,10 @@ REMARKS = (
 """Operators, the values that are tried where the reference has one of them, and what is said of a kernel that is wrong
 there."""
 BESIDE = "in the slices beside a huge one"
+BESIDE_ELEMENTS = "beside single elements a million times as large"
+BESIDE_LARGE = Distribution(name="single huge elements in", transform=with_outsized)
+MOST_SPOILT = 3 / 4
+"""Share of an output's elements that may hang on these: of more, what is the same may be so by chance."""
 
 
 def remark_on_distant_means(trial: Trial) -> str | None:
@@ -77,6 +91,31 @@ def beside_a_huge_slice(trial: Trial) -> GateFinding | None:
     return None
 
 
+def beside_a_huge_element(trial: Trial) -> GateFinding | None:
+    """What is wrong beside single elements a million times as large as others, where the reference's outputs are the
+    same to the bit whatever these are: they are judged by what is expected without them. Products may be made of parts
+    that share a rounding (Winograd's, Fourier's), so nothing is asked of them."""
+    state = trial.state
+    arguments = trial.draw(0, OWN)
+    if state.problem.is_step or state.mutates or trial.bytes_of(arguments) > SMALL_BYTES or not state.names:
+        return None
+    if any(is_product(item.target) for item in state.analysis.operators) or state.scales(0, WIDE) is None:
+        return None
+    changed = drawn(arguments, BESIDE_LARGE)
+    if is_same(changed, arguments) or state.problem.limits.excludes(arguments, changed):
+        return None
+    answer = state.expected(arguments)
+    made = _made_alike(trial, changed, answer)
+    spoilt = [] if made is None else [_differ(one, other) for one, other in zip(made, answer.tensors, strict=True)]
+    if not spoilt or any(float(one.double().mean()) > MOST_SPOILT for one in spoilt if one.numel()):
+        return None
+    fetched = fetched_if_taken(trial, trial.slot(0, arguments), changed, "with a few huge elements")
+    if fetched is None:
+        return None
+    _put(fetched, answer, spoilt)
+    return judge_on_values(trial, fetched, arguments, answer, OWN, state.scales(0, OWN) or (), BESIDE_ELEMENTS)
+
+
 def _with_a_huge_slice(arguments: list[Any]) -> Iterator[tuple[list[Any], int]]:
     """Arguments with a huge slice, chosen at random, in one of their tensors, and the slice's number."""
     tensors = flatten(arguments)
@@ -94,11 +133,8 @@ def _with_a_huge_slice(arguments: list[Any]) -> Iterator[tuple[list[Any], int]]:
 
 def _is_apart(trial: Trial, changed: list[Any], answer: Answer, place: int) -> bool:
     """Whether the reference takes changed arguments, and makes of them what the answer says but in one slice."""
-    try:
-        made = trial.state.expected(changed).tensors
-    except Refused:
-        return False
-    if [TensorMeta.of(one) for one in made] != [TensorMeta.of(one) for one in answer.tensors]:
+    made = _made_alike(trial, changed, answer)
+    if made is None:
         return False
     pairs = list(zip(made, answer.tensors, strict=True))
     if any(other.dim() == 0 or other.shape[0] <= place for _, other in pairs):
@@ -109,22 +145,40 @@ def _is_apart(trial: Trial, changed: list[Any], answer: Answer, place: int) -> b
     )
 
 
+def _made_alike(trial: Trial, changed: list[Any], answer: Answer) -> list[torch.Tensor] | None:
+    """What the reference makes of changed arguments, where it takes them and its outputs look as they did."""
+    try:
+        made = trial.state.expected(changed).tensors
+    except Refused:
+        return None
+    same = [TensorMeta.of(one) for one in made] == [TensorMeta.of(one) for one in answer.tensors]
+    return made if same else None
+
+
+def _differ(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """The elements that are not the same; all of them where they are no floats, which a rounding may change."""
+    return one != other if one.is_floating_point() else torch.ones_like(one, dtype=torch.bool)
+
+
 def _called(trial: Trial, arguments: list[Any], changed: list[Any], answer: Answer, place: int) -> GateFinding | None:
     fetched = fetched_if_taken(trial, trial.slot(0, arguments), changed, "with a huge slice")
     if fetched is None:
         return None
-    _set_slice(fetched, answer, place)
+    spoilt = [torch.zeros_like(one, dtype=torch.bool) for one in answer.tensors]
+    for one in spoilt:
+        one[place] = True
+    _put(fetched, answer, spoilt)
     scales = trial.state.scales(0, OWN) or ()
     return judge_on_values(trial, fetched, arguments, answer, OWN, scales, BESIDE)
 
 
-def _set_slice(fetched: Fetched, answer: Answer, place: int) -> None:
-    """Put the expected slice in the place of the one that is not judged."""
+def _put(fetched: Fetched, answer: Answer, spoilt: Sequence[torch.Tensor]) -> None:
+    """Put what is expected in the place of what is not judged."""
     try:
         order = list(places(fetched.structure, answer.shape))
         values = [fetched.outputs[number].value for number in order]
     except (ContractError, IndexError):
         return  # is judged as it is
-    for value, wanted in zip(values, answer.tensors, strict=True):
+    for value, wanted, one in zip(values, answer.tensors, spoilt, strict=True):
         if value is not None and TensorMeta.of(value) == TensorMeta.of(wanted):
-            value[place] = wanted[place]
+            value[one] = wanted[one]

@@ -25,7 +25,7 @@ from workers.ipc.tensors import flatten, leaves, relaid, with_leaves
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite
-from workers.referee.costs.operator_costs import base_name
+from workers.referee.costs.operator_costs import WRITES, base_name
 from workers.referee.costs.whole_ranges import EXACT_IN_DOUBLE, WholeRange, hashes, whole_ranges
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
@@ -89,8 +89,6 @@ VALUES = Distribution(name="other", transform=as_it_is, harsh=True)
 MAY_RAISE = ". A kernel may raise an exception for values that it does not support"
 MOST_LOOSENED = 4
 """Values that lack a structure which are tried of one leaf."""
-WRITES = frozenset({"index_copy", "index_copy_", "index_put", "index_put_", "_index_put_impl_", "scatter", "scatter_"})
-"""Operators that leave open which one counts of several values written to one place."""
 SEARCHES = frozenset({"searchsorted", "bucketize", "segment_reduce", "embedding_bag", "_embedding_bag"})
 """Operators that take whole numbers in order only."""
 ATTENDS = frozenset({"scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu", "_safe_softmax"})

@@ -183,6 +183,15 @@ def test_ties_are_settled_where_the_first_is_promised_of_values_as_they_are() ->
     assert not settles_ties(analysed(lambda x: (x * 0.3).max(dim=1)))
 
 
+def test_ties_are_settled_where_nobody_asks_for_places() -> None:
+    assert settles_ties(analysed(lambda x: x.sort(dim=1).values))
+    assert settles_ties(analysed(lambda x: torch.where(x > 0, torch.arange(16), 0).cummax(dim=1).values - 1))
+    assert not settles_ties(analysed(lambda x: x.cummax(dim=1).indices))
+    assert not settles_ties(analysed(lambda x: (x * 0.3).sort(dim=1).values))
+    assert not settles_ties(analysed(lambda x: x.mode(dim=1).values))
+    assert exact_outputs(analysed(lambda x: (x > 0).long().cummax(dim=1).values)) == {0}
+
+
 def test_conversions_to_few_bits_and_stand_ins_for_infinity_are_seen() -> None:
     def found(formula: Callable[..., Any]) -> bool:
         return any(converts_or_masks(item) for item in analysed(formula).operators)

@@ -37,7 +37,10 @@ def test_some_rows_are_nothing_some_one_value_and_some_of_one_sign() -> None:
     assert torch.equal(changed[2::8], x[2::8, :1].expand(8, 40))
     assert bool((changed[3::8] >= 0).all())
     assert bool((changed[5::8] <= 0).all())
-    for row in (4, 6, 7):
+    runs = changed[6::8]
+    assert bool(((runs == x[6::8, :1]) | (runs == x[6::8, 1:2])).all())
+    assert int((runs[:, 1:] != runs[:, :-1]).sum(dim=1).max()) <= 6
+    for row in (4, 7):
         assert torch.equal(changed[row::8], x[row::8])
 
 

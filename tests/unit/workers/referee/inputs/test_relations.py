@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from workers.referee.inputs.distributions import nudged
@@ -65,9 +66,30 @@ def test_the_later_one_comes_close_to_the_earlier_one_s_opposite() -> None:
     assert 0 < float((found[1] + x[:48]).abs().max()) < 0.01
 
 
-def test_what_has_one_sign_or_is_whole_has_no_opposite() -> None:
-    for one, other in (torch.rand(2, 64, 8), torch.randint(-9, 9, (2, 64, 8))):
-        assert opposite([one, other]) is None
+def test_floats_of_one_sign_have_no_opposite() -> None:
+    assert opposite([torch.rand(64, 8), torch.rand(64, 8)]) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "total"), [(0, 256, 255), (0, 9, 8), (-9, 10, 0), (0, 2, 1), (-128, 128, -1), (3, 7, 9)]
+)
+def test_whole_numbers_are_what_is_missing_to_the_end_of_their_range(low: int, high: int, total: int) -> None:
+    x, y = torch.randint(low, high, (2, 4096)).unbind()
+    found = opposite([x, y])
+    assert found is not None
+    assert 0.8 < float((found[0] + found[1] == total).float().mean()) < 1
+    assert low <= int(found[1].min()) <= int(found[1].max()) < high
+
+
+def test_bytes_and_masks_are_complements() -> None:
+    one, other = torch.randint(0, 256, (2, 64, 64), dtype=torch.uint8).unbind()
+    found = opposite([one, other])
+    assert found is not None
+    assert 0.8 < float((found[1] == ~one).float().mean()) < 1
+    mask = torch.rand(64, 64) < 0.5
+    found = opposite([mask, torch.rand(64, 64) < 0.5])
+    assert found is not None
+    assert float((found[1] == ~mask).float().mean()) > 0.8
 
 
 def test_products_lose_what_is_left_of_opposites_and_differences_do_not() -> None:

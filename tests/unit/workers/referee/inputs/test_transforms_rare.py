@@ -9,7 +9,9 @@ from workers.referee.inputs.distributions import ANY_WHOLE, drawn
 from workers.referee.inputs.transforms import (
     SPREAD,
     STRUCTURED,
+    alike,
     all_magnitudes,
+    in_runs,
     large_and_close,
     lower_tail,
     multiples,
@@ -17,6 +19,7 @@ from workers.referee.inputs.transforms import (
     to_its_ends,
     upper_tail,
     whole_and_wide,
+    with_outsized,
 )
 
 
@@ -89,3 +92,32 @@ def test_equal_whole_numbers_of_two_tensors_stay_equal() -> None:
         changed, again = drawn([one, other], distribution)
         assert torch.equal(changed == again, one == other)
         assert not torch.equal(changed, one)
+
+
+@pytest.mark.parametrize("shape", [(64, 512), (1, 100_000), (5, 3), (4, 1)])
+def test_codes_lie_in_long_runs_of_two_kinds(shape: tuple[int, int]) -> None:
+    changed = in_runs(torch.randint(0, 4, shape))
+    assert changed.shape == shape
+    assert int(torch.unique(changed).numel()) <= 2
+    changes = (changed[:, 1:] != changed[:, :-1]).sum(dim=1)
+    assert int(changes.max()) <= shape[1].bit_length()
+    if shape == (64, 512):
+        assert changes[::4].tolist() == [2] * 16, "nearly all is one run"
+
+
+def test_slices_are_alike_along_what_16_bits_do_not_count() -> None:
+    x = torch.randn(70_000, 3)
+    changed = alike(x)
+    assert torch.equal(changed[:4000], x[:4000])
+    assert torch.equal(changed[5000:], changed[5000:5001].expand(65_000, 3))
+    assert torch.equal(alike(x.t())[:, 5000:], alike(x.t())[:, 5000:5001].expand(3, 65_000))
+    assert alike(x[:500]) is not None
+    assert torch.equal(alike(x[:500]), x[:500])
+
+
+def test_a_few_single_elements_are_a_million_times_as_large() -> None:
+    x = torch.randn(64, 32)
+    changed = with_outsized(x)
+    assert int((changed != x).sum()) == 8
+    assert float(changed[changed != x].abs().min()) > 1e5
+    assert torch.equal(changed.sign(), x.sign())

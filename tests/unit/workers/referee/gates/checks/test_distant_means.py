@@ -15,7 +15,11 @@ from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.error_scales import scales_of
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import tolerances
-from workers.referee.gates.checks.distant_means import beside_a_huge_slice, remark_on_distant_means
+from workers.referee.gates.checks.distant_means import (
+    beside_a_huge_element,
+    beside_a_huge_slice,
+    remark_on_distant_means,
+)
 from workers.referee.inputs.constraints import Limits
 from workers.referee.inputs.distributions import Distribution, drawn
 
@@ -48,6 +52,7 @@ def tried(check: Callable[[Any], Any], source: str, formula: Formula, **names: A
         mutates=False,
         chooses=False,
         names={"var"},
+        analysis=SimpleNamespace(operators=()),
         draw=draw,
         scales=lambda number, distribution: scales_on(draw(number, distribution)),
         scales_on=scales_on,
@@ -72,6 +77,22 @@ def test_one_scale_for_all_rows_is_found_and_rows_by_themselves_pass() -> None:
     assert found is not None
     assert found.detail.startswith("in the slices beside a huge one: the output")
     assert tried(beside_a_huge_slice, LENGTHS, lengths) == (None, [])
+
+
+def test_windows_by_differences_are_found_beside_a_huge_element_and_sums_pass() -> None:
+    sums = DOUBLE.replace("x * self.weight", "x.unfold(1, 4, 1).sum(dim=2)")
+    by_differences = DOUBLE.replace(
+        "return x * self.weight",
+        "y = torch.nn.functional.pad(x, (1, 0)).cumsum(dim=1)\n        return y[:, 4:] - y[:, :-4]",
+    )
+
+    def formula(x: torch.Tensor) -> torch.Tensor:
+        return x.unfold(1, 4, 1).sum(dim=2)
+
+    found, _ = tried(beside_a_huge_element, by_differences, formula)
+    assert found is not None
+    assert found.detail.startswith("beside single elements a million times as large: the output")
+    assert tried(beside_a_huge_element, sums, formula) == (None, [])
 
 
 def test_a_kernel_may_refuse_a_huge_slice() -> None:
