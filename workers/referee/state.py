@@ -196,6 +196,8 @@ ILL_CONDITIONED_HALF = 9e-3
 softmax's or a norm's under a cotangent that is the same everywhere): no kernel's is right there."""
 OF_A_STEP = 4
 """Roundings of its arguments that an honest step may be off by, beside something huge."""
+NEARLY = 1 / 4
+"""Of the largest number, from which on another one may be infinite."""
 MOST_ZEROS = 0.25
 """Share of a gradient's elements that are zero up to which it has not vanished."""
 BOUNDED_BY = 1.05
@@ -529,6 +531,8 @@ class ReferenceState:
     def _without_spread(self) -> list[Distribution]:
         """Rows of one value, or of zeros alone where digits hang on a rounding otherwise."""
         one_value, zeros = (self.scales(0, one) for one in (DEGENERATE, PADDED))
+        if self.names & RUNNING_PRODUCTS:  # of one value, these leave the range of floats
+            one_value = None
         is_exact = one_value is not None and not any(map(is_by_range, one_value))
         found = [DEGENERATE] if one_value is not None else []
         return found if is_exact or zeros is None else [*found, PADDED]
@@ -838,7 +842,7 @@ class ReferenceState:
         if distribution.about_nan:
             return True
         if distribution.by_element:
-            return tells_elements(outputs)
+            return tells_elements(outputs) and not any(map(_nearly_overflows, outputs))
         if distribution.transform in MINUTEST and any(map(_is_nearly_nothing, outputs)):
             return False
         if distribution.finite:
@@ -1111,6 +1115,13 @@ def _worse_by(
         return scales
     others = zip(scales, scales_of(apart, exact, usual), exact, strict=True)
     return tuple(scale if is_counted(tensor) else worse(scale, other) for scale, other, tensor in others)
+
+
+def _nearly_overflows(output: torch.Tensor) -> bool:
+    """Whether an output has numbers that a rounding of a longer product makes infinite."""
+    if not output.is_floating_point() or is_eight_bit(output):
+        return False
+    return largest_finite(output) > torch.finfo(output.dtype).max * NEARLY
 
 
 def _share_of_zeros(tensor: torch.Tensor) -> float:

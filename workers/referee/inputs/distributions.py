@@ -289,7 +289,7 @@ draw stays there, and what is faint beside the rest is all that there is."""
 MANY_FEATURES = Distribution(name="row by row other", transform=of_many_features, steady=True)
 FLATTER = Distribution(name="flatter", transform=flatter, steady=True)
 """The first of them on which the reference is exact, also where it chooses among values that it computes."""
-UP_AND_DOWN = Distribution(name="up and down", transform=up_and_down, steady=True)
+UP_AND_DOWN = Distribution(name="up and down", transform=up_and_down, steady=True, piles_up=True)
 """Tried where the reference multiplies along a row: its products stay in the range of floats, those of parts do not."""
 DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG, FAR)
 

@@ -40,6 +40,8 @@ OF_UNIT = 1 / 64
 
 def is_of_unit(tensor: torch.Tensor) -> bool:
     """Whether numbers are drawn from zero to one: probabilities, gates."""
+    if tensor.is_complex():
+        return False
     low, high = (float(end) for end in sampled_values(tensor).aminmax())
     return 0 <= low <= OF_UNIT and 1 - OF_UNIT <= high <= 1
 

@@ -479,11 +479,11 @@ def alike(tensor: torch.Tensor) -> torch.Tensor:
 PERIOD = 8
 """Rows of which some are degenerate, before the kinds repeat: the same rows of every tensor that has as many."""
 RUNS_OF_TWO = 6
-"""The one of these that consists of long runs of its first two values."""
+"""The one of these that consists of long runs of its least and its largest value."""
 
 
 def degenerate(tensor: torch.Tensor) -> torch.Tensor:
-    """Rows of zeros, of zeros up to a random place, of one value, of long runs of two values and of one sign, beside
+    """Rows of zeros, of zeros up to a random place, of one value, of long runs of their ends and of one sign, beside
     rows as they were; where there are more dimensions, a leading slice of zeros too, and of another one a slice of
     zeros and one of one value."""
     rows = padded(tensor).view(rows_of(tensor).shape).clone()
@@ -491,7 +491,8 @@ def degenerate(tensor: torch.Tensor) -> torch.Tensor:
         rows[2::PERIOD] = rows[2::PERIOD, :1].clone()
     if rows.shape[0] > RUNS_OF_TWO and rows.shape[1] > 1:
         few = rows[RUNS_OF_TWO::PERIOD]
-        few.copy_(few.gather(1, _runs(few.shape[0], few.shape[1], few.device) % 2))
+        ends = torch.stack(tuple(few.aminmax(dim=1)), dim=1)  # which are apart: of others a variance has no digits
+        few.copy_(ends.gather(1, _runs(few.shape[0], few.shape[1], few.device) % 2))
     if not is_one_signed(tensor):
         rows[3::PERIOD] = rows[3::PERIOD].abs()
         rows[5::PERIOD] = -rows[5::PERIOD].abs()
