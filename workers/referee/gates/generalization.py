@@ -215,7 +215,7 @@ def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFin
 
 def _tell_unchanged(trial: Trial, groups: list[SizeGroup]) -> None:
     """Note which sizes were the announced ones in every call, though others are possible."""
-    arguments = announced(trial)
+    arguments = trial.state.problem.forward_arguments(announced(trial))
     shapes, named = trial.shapes_of(arguments), unchanged(trial, arguments, groups)
     names = _owners(trial.state.problem.argument_names, arguments)
     found = [f"`{names[place]}` (dimension {axis}: {shapes[place][axis]})" for place, axis in named]

@@ -13,9 +13,7 @@ import torch
 
 INDEX_DTYPES = (torch.int32, torch.int64)
 LONG_SHARE = 0.5
-"""Of the entries of an uneven draw, those in few long rows at least; each has a quarter of what is left, if it can."""
-LONGEST_SHARE = 7 / 8
-"""Of the entries, those that the first of these has, if it can: a segment may be nearly all there is."""
+"""Of the entries of an uneven draw, those in few long rows; each has a quarter of what is left, if it can."""
 EMPTY_SHARE = 1 / 3
 """Of the other rows, those without an entry."""
 LEAST_REACHING = 4
@@ -225,10 +223,10 @@ def _uneven_lengths(rows: int, entries: int, width: int, device: torch.device) -
     """Lengths of rows, none above the width: some long, some zero, the rest as chance has it."""
     lengths = torch.zeros(rows, dtype=torch.int64)
     order, left = torch.randperm(rows), entries
-    for number, row in enumerate(order[: max(1, rows // 8)].tolist()):
+    for row in order[: max(1, rows // 8)].tolist():
         if left <= LONG_SHARE * entries:
             break
-        lengths[row] = min(width, -(-left // 4) if number else round(LONGEST_SHARE * left))
+        lengths[row] = min(width, -(-left // 4))
         left -= int(lengths[row])
     usual = order[lengths[order] == 0]
     usual = usual[: max(1, round(usual.numel() * (1 - EMPTY_SHARE)))]

@@ -158,7 +158,7 @@ def test_places_reach_the_end_of_what_has_grown_and_other_whole_numbers_stay() -
     assert reaching([torch.randn(70_000, 2), labels], 2048, 70_000) is None
 
 
-def test_of_segments_of_floats_one_holds_nearly_everything() -> None:
+def test_of_segments_of_floats_few_are_long() -> None:
     cuts = torch.randint(0, 4001, (199,)).sort().values
     given = [torch.randn(4000), torch.cat([torch.tensor([0]), cuts, torch.tensor([4000])])]
     found = index_structure(given)
@@ -168,7 +168,7 @@ def test_of_segments_of_floats_one_holds_nearly_everything() -> None:
     assert changed is not None
     assert changed[0] is given[0]
     counts = changed[1].diff()
-    assert int(counts.max()) >= 3500
+    assert int(counts.max()) >= 1000
     assert (int(counts.min()), int(counts.sum())) == (0, 4000)
     scores, starts = first_rows(given, found, 7)
     assert scores.numel() == int(starts[-1])
