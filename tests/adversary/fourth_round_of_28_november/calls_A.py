@@ -112,7 +112,8 @@ CALLS: dict[str, tuple[Callable[[], list[Any]], Callable[[Any], None]]] = {
 def main() -> None:
     """Print for each design the own draw's error, and the wrong call's."""
     torch.manual_seed(1)
-    for design in designs("cheats", Path(__file__).parent.name):
+    family = Path(__file__).parent.name
+    for design in (*designs("cheats", family), *designs("open", family)):
         if design.name not in CALLS:
             continue
         call, change = CALLS[design.name]
