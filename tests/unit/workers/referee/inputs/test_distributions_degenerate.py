@@ -14,6 +14,7 @@ from workers.referee.inputs.distributions import (
     only_mark,
 )
 from workers.referee.inputs.transforms import (
+    any_code,
     degenerate,
     hugest,
     is_one_signed,
@@ -134,3 +135,12 @@ def test_one_tensor_alone_is_minute_or_huge_and_no_line_is_judged_by_itself() ->
         assert low < float(found[2].max()) < high
         assert alone(distribution, 2).piles_up
         assert alone(distribution, 2) != alone(distribution, 0)
+
+
+def test_equal_codes_are_often_the_least_or_the_largest() -> None:
+    codes = torch.randint(0, 256, (64, 40), dtype=torch.uint8)
+    found = [any_code(codes) for _ in range(60)]
+    assert all(bool((one == one[0, 0]).all()) for one in found)
+    ends = [int(one[0, 0]) for one in found]
+    assert ends.count(int(codes.min())) > 5
+    assert ends.count(int(codes.max())) > 5
