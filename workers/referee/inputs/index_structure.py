@@ -29,7 +29,7 @@ class IndexStructure:
     rows: int | None
     """Each entry's row, in order; None where starts say it. The same place as `columns` where one tensor has both."""
     columns: int
-    """Each entry's column, or what else a segment's entries hold."""
+    """Each entry's column."""
     entries: int
     """How many there are."""
     ordered: bool = True
@@ -60,16 +60,6 @@ def index_structure(tensors: Sequence[torch.Tensor]) -> IndexStructure | None:
             same = rows != columns and tensors[rows].shape == tensors[columns].shape
             if same and _are_sorted(tensors[rows], tensors[columns]):
                 return IndexStructure(starts=None, rows=rows, columns=columns, entries=tensors[rows].numel())
-    return _of_starts_alone(tensors, flat)
-
-
-def _of_starts_alone(tensors: Sequence[torch.Tensor], flat: Sequence[int]) -> IndexStructure | None:
-    """Starts of segments of floats, which have no columns."""
-    for starts in flat:
-        count = _counted(tensors[starts])
-        for place, one in enumerate(tensors):
-            if count and one.is_floating_point() and one.dim() > 0 and one.shape[0] == count:
-                return IndexStructure(starts=starts, rows=None, columns=place, entries=count, ordered=False)
     return None
 
 
@@ -99,32 +89,20 @@ def _are_sorted(rows: torch.Tensor, columns: torch.Tensor) -> bool:
 def uneven(tensors: Sequence[torch.Tensor], found: IndexStructure) -> list[torch.Tensor] | None:
     """The same tensors with the entries elsewhere: a few rows have many, some none, all in order. None where entries
     are where they are for a reason: a triangle, a band, symmetry, as many in each row."""
-    if not found.ordered:
-        return _uneven_segments(tensors, found)
     starts, columns = _starts_and_columns(tensors, found)
     counts = starts.diff()
-    width = int(columns.max()) + 1
-    if not _is_general(counts, columns, width):
+    width = int(columns.max()) + 1 if found.ordered else found.entries
+    if not (_is_general(counts, columns, width) if found.ordered else _are_counts_general(counts)):
         return None
     lengths = _uneven_lengths(counts.numel(), found.entries, width, counts.device)
     row = torch.repeat_interleave(torch.arange(lengths.numel(), device=lengths.device), lengths)
     begin = torch.cat((lengths.new_zeros(1), lengths.cumsum(0)))
+    if not found.ordered:
+        return _with(tensors, found, begin, row, columns)
     within, length = torch.arange(found.entries, device=row.device) - begin[row], lengths[row]
     low, high = within * width // length, (within + 1) * width // length
     spread = (torch.rand(found.entries, device=row.device, dtype=torch.float64) * (high - low)).long()
     return _with(tensors, found, begin, row, low + spread)
-
-
-def _uneven_segments(tensors: Sequence[torch.Tensor], found: IndexStructure) -> list[torch.Tensor] | None:
-    """The same of segments whose entries may be anything."""
-    assert found.starts is not None
-    counts, changed = tensors[found.starts].diff(), list(tensors)
-    if not _are_counts_general(counts):
-        return None
-    lengths = _uneven_lengths(counts.numel(), found.entries, found.entries, counts.device)
-    begin = torch.cat((lengths.new_zeros(1), lengths.cumsum(0)))
-    changed[found.starts] = begin.to(tensors[found.starts].dtype)
-    return changed
 
 
 def first_rows(tensors: Sequence[torch.Tensor], found: IndexStructure, count: int) -> list[torch.Tensor]:
@@ -146,7 +124,7 @@ def first_rows(tensors: Sequence[torch.Tensor], found: IndexStructure, count: in
 def more_rows(tensors: Sequence[torch.Tensor], found: IndexStructure, times: int) -> list[torch.Tensor]:
     """The tensors with so many times the rows and entries, or coordinates: what is not in order is turned round in
     every second copy, so that its rows are new ones."""
-    longer, rows = list(tensors), _row_total(tensors, found)
+    longer, rows = list(tensors), _starts_and_columns(tensors, found)[0].numel() - 1
     for place, one in enumerate(tensors):
         number = torch.arange(times, device=one.device, dtype=one.dtype if one.dtype in INDEX_DTYPES else torch.int64)
         if place == found.starts:
@@ -182,11 +160,6 @@ def reaching(tensors: Sequence[torch.Tensor], size: int, new: int) -> list[torch
 def row_count(tensors: Sequence[torch.Tensor], found: IndexStructure) -> int:
     """The rows, or coordinates, that can be cut."""
     return found.entries if found.starts is None else tensors[found.starts].numel() - 1
-
-
-def _row_total(tensors: Sequence[torch.Tensor], found: IndexStructure) -> int:
-    starts = tensors[found.starts] if found.starts is not None else _starts_and_columns(tensors, found)[0]
-    return starts.numel() - 1
 
 
 def _starts_and_columns(tensors: Sequence[torch.Tensor], found: IndexStructure) -> tuple[torch.Tensor, torch.Tensor]:

@@ -156,21 +156,3 @@ def test_places_reach_the_end_of_what_has_grown_and_other_whole_numbers_stay() -
     assert found[2] is labels
     assert found[3] is offsets
     assert reaching([torch.randn(70_000, 2), labels], 2048, 70_000) is None
-
-
-def test_of_segments_of_floats_few_are_long() -> None:
-    cuts = torch.randint(0, 4001, (199,)).sort().values
-    given = [torch.randn(4000), torch.cat([torch.tensor([0]), cuts, torch.tensor([4000])])]
-    found = index_structure(given)
-    assert found is not None
-    assert found.places == {1}
-    changed = uneven(given, found)
-    assert changed is not None
-    assert changed[0] is given[0]
-    counts = changed[1].diff()
-    assert int(counts.max()) >= 1000
-    assert (int(counts.min()), int(counts.sum())) == (0, 4000)
-    scores, starts = first_rows(given, found, 7)
-    assert scores.numel() == int(starts[-1])
-    scores, starts = more_rows(given, found, 2)
-    assert (scores.numel(), int(starts[-1])) == (8000, 8000)
