@@ -2,12 +2,14 @@
 
     python -m benchmarks.evaluation_seconds PROBLEM=KERNEL.py …
     python -m benchmarks.evaluation_seconds --bench RESULT.json [--repeats 3]
+    python -m benchmarks.evaluation_seconds --honest adds_by_atomics,layer_norm_in_one_pass [--repeats 4]
 
-`--bench` takes what `kernelwright bench examples/problems --json` printed: the kernels it names are judged on the
-example problems of their names. Every repetition gives the source a new comment, so that it is compiled. The worker has
-validated the problem (baselines known), as in a job. Prints the medians of each phase, the load average before and
-after (figures of a busy machine say nothing), and whether the goals hold: at most 3 s in total for problems whose eager
-call is under 20 ms, at most 2 s under 10 ms.
+`--honest` takes names of honest kernels of tests/adversary. `--bench` takes what `kernelwright bench
+examples/problems --json` printed: the kernels it names are judged on the example problems of their names. Every
+repetition gives the source a new comment, so that it is compiled. The worker has validated the problem (baselines
+known), as in a job. Prints the medians of each phase, the load average before and after (figures of a busy machine
+say nothing), and whether the goals hold: at most 3 s in total for problems whose eager call is under 20 ms, at most 2
+s under 10 ms.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from kernelwright.wiring.workbench import make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
 from services.domain.validations import ValidationRequest
+from tests.adversary.designs import designs
 from workers.evaluation.evaluator import Evaluator
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "problems"
@@ -48,6 +51,9 @@ def cases(arguments: argparse.Namespace) -> Iterator[Case]:
     for pair in arguments.pairs:
         problem, _, kernel = pair.partition("=")
         yield Case(problem=read_problem(Path(problem)), source=read_source(Path(kernel), "kernel"))
+    names = arguments.honest.split(",") if arguments.honest else []
+    for design in (one for one in designs("honest") if one.name in names):
+        yield Case(problem=read_problem(design.problem), source=design.source)
     if arguments.bench is None:
         return
     for row in json.loads(arguments.bench.read_text())["problems"]:
@@ -99,11 +105,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="*", metavar="PROBLEM=KERNEL.py")
     parser.add_argument("--bench", type=Path, help="what `kernelwright bench --json` printed")
+    parser.add_argument("--honest", default="", metavar="NAME,…", help="honest kernels of tests/adversary")
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     chosen = list(cases(arguments))
     if not chosen:
-        parser.error("name PROBLEM=KERNEL.py pairs, or --bench RESULT.json")
+        parser.error("name PROBLEM=KERNEL.py pairs, --honest NAME, or --bench RESULT.json")
     print(f"load before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
     print(f"{'problem':22} {'eager ms':>8} {' '.join(f'{name:>10}' for name in PHASES)} {'slowest':>8}  goal")
     all_met = True
