@@ -28,7 +28,7 @@ from workers.referee.gates.checks.other_values import taken, taken_ones, with_co
 from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.checks.size_groups import SizeGroup, announced, bytes_of, bytes_with, larger, to_size
 from workers.referee.gates.finding import GateFinding
-from workers.referee.inputs.distributions import OWN, Distribution
+from workers.referee.inputs.distributions import OWN, WIDE, Distribution
 from workers.referee.inputs.named_sizes import named_sizes
 from workers.referee.inputs.nested import of_other_lengths
 from workers.referee.inputs.unvarying import keeps_structure
@@ -46,6 +46,7 @@ FEWEST = (1, 2, 3)
 """Sizes where everything is short: fewer elements than any vector has."""
 NAMED = 0.4
 """Share of the longer sizes that are next to a number that the candidate's source names."""
+WIDE_SHARE = 0.5
 ATTEMPTS = 3
 MOST_LENGTHS = 3
 """Other lengths of lists that the reference is asked for."""
@@ -219,12 +220,13 @@ def has_structure_of(known: Sequence[tuple[str, Any]], call: list[Any], places: 
 
 
 def _with_kind(trial: Trial, mixed: _Mixed, call: list[Any]) -> tuple[list[Any], Answer | None]:
-    """The call with another kind of values, of those tried on the first input set, where the reference takes one, and
-    what it makes of it."""
+    """The call with another kind of values, of those tried on the first input set, wide ones every other time, where
+    the reference takes one, and what it makes of it."""
     kinds = [one for one in trial.state.usable(0) if one.finite and not one.has_ties and one.layout == DENSE]
     kinds = [one for one in kinds if mixed.is_changed and one.transform is not None]
     generator = random.SystemRandom()
-    for some in ([one for one in kinds if one.harsh], kinds):
+    wide = [WIDE] if WIDE in kinds and generator.random() < WIDE_SHARE else []
+    for some in (wide, [one for one in kinds if one.harsh], kinds):
         kind = generator.choice(some) if some else OWN
         changed = call if kind is OWN else trial.state.changed(call, kind)
         answer = None if kind is OWN else _answer(trial, changed)
