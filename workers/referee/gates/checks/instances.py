@@ -74,6 +74,7 @@ def two_instances(trial: Trial) -> GateFinding | None:
         return None
     arguments, finding = trial.draw(0, OWN), None
     if usual:
+        trial.session.call(trial.slot(0, arguments))  # what it keeps of its weights is there before others are built
         finding = _beside(trial, arguments) or try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
         trial.session.drop_instance()
     if finding is not None or trial.used_share > trial.budget.correctness_share:
