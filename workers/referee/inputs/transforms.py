@@ -483,6 +483,14 @@ RUNS_OF_TWO = 6
 """The one of these that consists of long runs of its least and its largest value."""
 
 
+def _half_of_each(rows: torch.Tensor) -> torch.Tensor:
+    """Which places of each row are in its second half, turned by a random number of places: of a row in which nearly
+    all values are one, a variance has few digits."""
+    size = rows.shape[1]
+    turn = (torch.rand(rows.shape[0], 1, device=rows.device) * size).long()
+    return (torch.arange(size, device=rows.device) + turn) % size >= size // 2
+
+
 def degenerate(tensor: torch.Tensor) -> torch.Tensor:
     """Rows of zeros, of zeros up to a random place, of one value, of long runs of their ends and of one sign, beside
     rows as they were; where there are more dimensions, a leading slice of zeros too, and of another one a slice of
@@ -493,7 +501,7 @@ def degenerate(tensor: torch.Tensor) -> torch.Tensor:
     if rows.shape[0] > RUNS_OF_TWO and rows.shape[1] > 1:
         few = rows[RUNS_OF_TWO::PERIOD]
         ends = torch.stack(tuple(few.aminmax(dim=1)), dim=1)  # which are apart: of others a variance has no digits
-        few.copy_(ends.gather(1, _runs(few.shape[0], few.shape[1], few.device) % 2))
+        few.copy_(ends.gather(1, _half_of_each(few).long()))
     if not is_one_signed(tensor):
         rows[3::PERIOD] = rows[3::PERIOD].abs()
         rows[5::PERIOD] = -rows[5::PERIOD].abs()
