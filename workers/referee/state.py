@@ -23,10 +23,10 @@ from workers.referee.boundary.problem_messages import Manners
 from workers.referee.boundary.worker_client import WorkerLink
 from workers.referee.comparison.block_errors import real_pairs
 from workers.referee.comparison.error_scales import (
+    has_jumps,
     has_other_elements,
     is_by_range,
     is_counted,
-    jumps,
     largest_finite,
     same_bytes,
     scales_of,
@@ -196,6 +196,8 @@ ILL_CONDITIONED_HALF = 9e-3
 softmax's or a norm's under a cotangent that is the same everywhere): no kernel's is right there."""
 OF_A_STEP = 4
 """Roundings of its arguments that an honest step may be off by, beside something huge."""
+BY_ANOTHER_FORMULA = 4 * ROUNDING
+"""How far another way to compute the same may be off, beside a rounding of its inputs."""
 NEARLY = 1 / 4
 """Of the largest number, from which on another one may be infinite."""
 MOST_ZEROS = 0.25
@@ -897,13 +899,12 @@ class ReferenceState:
         if exact_tensors and (harsh or whole):
             moved = run_double(nudged(arguments))
             is_rounded = not (distribution.steady and _round_nothing(outputs, exact_tensors))
-            is_refused = len(moved) != len(exact_tensors)  # as values beyond the ends of what may be are
-            may_jump = self._may_jump(distribution, is_rounded=is_rounded)
-            if is_refused or (may_jump and any(jumps(moved[index], exact_tensors[index]) for index in rounded)):
+            judged = rounded if whole and self._may_jump(distribution, is_rounded=is_rounded) else []
+            further = run_double(nudged(arguments, BY_ANOTHER_FORMULA)) if judged else moved
+            if has_jumps(further, exact_tensors, judged):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh and is_rounded:
-                by = self._rounded_alike() if distribution.has_ties else ROUNDING
-                by = max(by, OF_A_STEP * ROUNDING) if self.problem.is_step else by
+                by = self._rounded_by(distribution)
                 others = [moved] if by <= ROUNDING else [moved, run_double(nudged(arguments, by))]
                 apart = run_double(nudged(arguments, apart=True)) if is_one_several(arguments) else None
                 scales = _worse_by(scales, others, apart, exact_tensors, usual)
@@ -923,10 +924,10 @@ class ReferenceState:
         self.place.release()
         return scales
 
-    def _rounded_alike(self) -> float:
-        """The relative error of a sum of equal terms in several lanes: all of a lane's round alike."""
-        terms = longest_sum(self.analysis) if self.analysis.operators else 1.0
-        return ROUNDING * min(MOST_ALIKE, terms / TERMS_ALIKE)
+    def _rounded_by(self, distribution: Distribution) -> float:
+        """The relative error of a sum of such terms in several lanes: of equal ones, all of a lane's round alike."""
+        terms = longest_sum(self.analysis) if self.analysis.operators and distribution.has_ties else 1.0
+        return ROUNDING * max(OF_A_STEP if self.problem.is_step else 0.0, min(MOST_ALIKE, terms / TERMS_ALIKE))
 
     def _may_jump(self, distribution: Distribution, *, is_rounded: bool) -> bool:
         """Whether a rounding may change results by more than a little; not of huge numbers that are only converted."""

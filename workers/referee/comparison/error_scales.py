@@ -123,8 +123,13 @@ def is_counted(tensor: torch.Tensor) -> bool:
     return is_eight_bit(tensor) or not (tensor.is_floating_point() or tensor.is_complex())
 
 
-def jumps(moved: torch.Tensor, exact: torch.Tensor) -> bool:
-    """Whether a rounding of the inputs changes whole numbers by more than one step."""
+def has_jumps(moved: Sequence[torch.Tensor], exact: Sequence[torch.Tensor], places: Sequence[int]) -> bool:
+    """Whether roundings change whole numbers among the outputs in these places by more than one step, or what there
+    is of outputs at all, as values beyond the ends of what may be do."""
+    return len(moved) != len(exact) or any(_jumps(moved[place], exact[place]) for place in places)
+
+
+def _jumps(moved: torch.Tensor, exact: torch.Tensor) -> bool:
     if exact.is_floating_point() or exact.is_complex() or moved.shape != exact.shape or exact.numel() == 0:
         return False
     return int((moved.long() - exact.long()).abs().max()) > 1
