@@ -86,7 +86,7 @@ class Rivals:
         return Pair(
             problem=self._problem.problem.name,
             fresh_processes=fresh,
-            paired=found.paired,
+            spread=found.spread,
             batched=found.batched,
             candidate=tuple(found.candidate),
             baseline=tuple(found.baseline),

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from workers.referee.timing.statistics import NoFigureError, Ratio, Uncertainty, paired_ratio, unpaired_ratio
+from workers.referee.timing.statistics import NoFigureError, Ratio, Uncertainty, paired_ratio
 
 Z = 1.96
 
@@ -23,7 +23,8 @@ class Pair:
     problem: str
     fresh_processes: bool
     """Whether both processes were started for this pair."""
-    paired: bool
+    spread: float
+    """What the interval allows for two processes of the same kind, as a standard deviation of the ratio's logarithm."""
     batched: bool
     candidate: tuple[float, ...]
     baseline: tuple[float, ...]
@@ -40,7 +41,7 @@ class Pair:
     def ratio(self) -> Ratio:
         """What a report would say of the speedup, which is 1 in truth. Raises `NoFigureError`."""
         off = Uncertainty(shorter_s=self.shorter_s, longer_s=self.longer_s)
-        return (paired_ratio if self.paired else unpaired_ratio)(self.baseline, self.candidate, off)
+        return paired_ratio(self.baseline, self.candidate, off, self.spread)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ _hidden_s = hidden_s
 def hidden_s(ours, theirs):
     def side(batches):
         return {{
-            "seconds": _short(batches.seconds),
+            "means": _short(batches.means),
             "pairs": _short(batches.pairs),
             "long_walls": _short(batches.long_walls),
             "slots": len(batches.slots),
@@ -86,7 +86,6 @@ def _recorded(trial, number):
     samples = found.samples
     RECORDED.append({{
         "input_set": number,
-        "paired": samples.paired,
         "batched": samples.batched,
         "fresh": samples.fresh,
         "off": [samples.off.shorter_s, samples.off.longer_s, samples.off.by_chance],

@@ -173,10 +173,13 @@ class BatchTimed:
 
     each: tuple[float, ...]
     """Seconds of each call by the events."""
+    late: int = 0
+    """Calls that the device began before the host had launched all of them."""
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for what no call takes."""
         _check(all(0 <= seconds < MAX_BATCH_CALL_S for seconds in self.each), "a call takes a number of seconds")
+        _check(0 <= self.late <= len(self.each), "no more calls are late than there are")
 
 
 @dataclass(frozen=True, kw_only=True)

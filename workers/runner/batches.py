@@ -17,6 +17,7 @@ _Stream: Any = getattr(torch._C, "_CudaStreamBase", None)
 _current_stream: Any = getattr(torch._C, "_cuda_getCurrentStream", None)
 _record: Any = getattr(_Event, "record", None)
 _elapsed_ms: Any = getattr(_Event, "elapsed_time", None)
+_is_over: Any = getattr(_Event, "query", None)
 """Bound before a candidate is loaded: it can replace what `torch.cuda` offers, and not what lies below."""
 
 
@@ -26,6 +27,8 @@ class Batch:
 
     outputs: list[Any]
     seconds: list[float]
+    late: int = 0
+    """Calls that the device began before all of it was launched: it waited for the host."""
     slots: list[Any] = field(default_factory=list)
 
 
@@ -39,7 +42,7 @@ def run_batch(
     what is done `before` each is not timed."""
     flush = _flush_buffer()
     events = [(_Event(enable_timing=True), _Event(enable_timing=True)) for _ in arguments]
-    outputs = []
+    outputs, late = list[Any](), 0
     wait()
     for index, (given, (start, end)) in enumerate(zip(arguments, events, strict=True)):
         if before:
@@ -51,9 +54,10 @@ def run_batch(
         outputs.append(model(*given))
         if _current_stream(0) != stream:
             raise RuntimeError("forward leaves another CUDA stream current than it was called on")
+        late += bool(_is_over(start))
         _record(end, _Stream(stream_id=stream[0], device_index=stream[1], device_type=stream[2]))
         wait()
-    return Batch(outputs=outputs, seconds=[1e-3 * _elapsed_ms(start, end) for start, end in events])
+    return Batch(outputs=outputs, seconds=[1e-3 * _elapsed_ms(start, end) for start, end in events], late=late)
 
 
 def _flush_buffer() -> torch.Tensor:

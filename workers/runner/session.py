@@ -544,7 +544,7 @@ class RunnerServer:
         before = [lambda number=number: self._put(number) for number in asked.states]
         self._batch = run_batch(model, [slot[0] for slot in slots], self._place.synchronize, before)
         self._batch.slots = slots
-        return BatchTimed(each=tuple(self._batch.seconds))
+        return BatchTimed(each=tuple(self._batch.seconds), late=self._batch.late)
 
     def _call_in_batch(self, model: Callable[..., Any], number: int, held: list[Any], state: int | None) -> HandedOver:
         """One call, whose outputs are handed over at once and held to the batch's end."""

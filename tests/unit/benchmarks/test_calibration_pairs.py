@@ -15,7 +15,7 @@ def pair(ratio: float = 1.0, *, fresh: bool = True, problem: str = "gelu") -> Pa
     return Pair(
         problem=problem,
         fresh_processes=fresh,
-        paired=True,
+        spread=0.0,
         batched=False,
         candidate=samples,
         baseline=tuple(ratio * one for one in reversed(samples)),

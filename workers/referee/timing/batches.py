@@ -1,12 +1,12 @@
-"""Timing of calls that are too short to be timed one by one: the slope of the referee's clock over batches of calls.
+"""Timing of calls that are too short to be timed one by one: whole batches on the referee's clock.
 
-A round times a short and a long batch, whose sizes are drawn anew; the seconds between them, over the calls between
-them, are a sample. What a batch costs as a whole drops out; what each of its calls costs beside the model (the copy of
-its outputs among it) is the slope of a model that computes nothing, in the process that we trust. How well that is
+The figure of a batch is its total time divided by its calls, so a call that works ahead for others, or one in so many
+that pays for them, gains nothing. What the protocol costs, for the batch and for each of its calls (the copy of the
+outputs among it), is that of batches of a model that computes nothing, in the process that we trust. How well that is
 known bounds what can be told: where calls are not told from none by then, rounds go on for a while.
 
-One call of every batch, short or long, is judged, chosen when the batch has ended: what it handed over at once, and
-what it returned as it is by then, since the runner holds all outputs of a batch. Each call has values of its own.
+One call of every batch is judged, chosen when the batch has ended: what it handed over at once, and what it returned as
+it is by then, since the runner holds all outputs of a batch. Each call has values of its own.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ from workers.referee.timing.single_calls import (
 from workers.referee.timing.statistics import Uncertainty, is_told, quantile, relative_width
 
 MOST_CALLS = 24
-SHORTEST, LONGEST_SHORT = 3, 8
-LEAST_BETWEEN = 10
-"""Calls that a long batch has more than a short one."""
+"""Calls of a batch."""
 MOST_BYTES = 64 << 20
 """Memory for the inputs of one side's batch, and for the outputs."""
 FIRST_SLOT = 2_000_000
@@ -71,16 +69,14 @@ def batched(
     with _opened(candidate) as ours, _opened(baseline) as theirs:
         started, rounds = time.monotonic(), 0
         while rounds < LEAST_ROUNDS or not _enough((samples.candidate, samples.baseline), idle, budget, started):
-            short = generator.randint(SHORTEST, LONGEST_SHORT)
-            size = generator.randint(short + LEAST_BETWEEN, MOST_CALLS)
-            inputs = [values.separate() for _ in range(size)]
+            inputs = [values.separate() for _ in range(MOST_CALLS)]
             turns = [(candidate, ours, candidate.model), (baseline, theirs, baseline.model), (baseline, theirs, IDLE)]
             for side, opened, model in generator.sample(turns, len(turns)):
-                slots = generator.sample(opened, size)  # an order would tell which calls belong to a batch
+                slots = generator.sample(opened, MOST_CALLS)  # no order says which call comes next
                 steps.take(slots)
                 looks = _BatchLooks(check, generator, watch=rounds == 0) if opened is ours else None
-                slope = _slope(side, slots, inputs, short, model, looks)
-                (samples.candidate if opened is ours else idle if model == IDLE else samples.baseline).append(slope)
+                seconds = _seconds(side, slots, inputs, model, looks)
+                (samples.candidate if opened is ours else idle if model == IDLE else samples.baseline).append(seconds)
             rounds += 1
     samples.candidate, samples.baseline = _without(idle, samples.candidate), _without(idle, samples.baseline)
     samples.off = _known(idle)
@@ -95,48 +91,37 @@ def batched_alone(side: Side, tensors: Sequence[torch.Tensor], budget: SamplingB
     with _opened(side) as slots:
         started = time.monotonic()
         while len(idle) < LEAST_ROUNDS or not _enough((seconds,), idle, budget, started):
-            short = generator.randint(SHORTEST, LONGEST_SHORT)
             for model, found in generator.sample([(side.model, seconds), (IDLE, idle)], 2):
-                found.append(_slope(side, slots, given, short, model, None))
+                found.append(_seconds(side, slots, given, model, None))
     return Alone(seconds=_without(idle, seconds), off=_known(idle))
 
 
-def _slope(
-    side: Side, slots: list[Slot], inputs: list[Tensors], short: int, model: str, looks: _BatchLooks | None
-) -> float:
-    """Seconds a call, between a short batch and the long one. Values are written before each."""
-    _write(slots[:short], inputs[-short:])
-    few = side.session.call_batch(slots[:short], model)
-    if looks is not None:
-        looks.at(side, slots[:short], inputs[-short:])
-    _write(slots, inputs)
-    many = side.session.call_batch(slots, model)
-    if looks is not None:
-        looks.at(side, slots, inputs, last=True)
-    return (many - few) / (len(slots) - short)
-
-
-def _write(slots: list[Slot], inputs: list[Tensors]) -> None:
+def _seconds(side: Side, slots: list[Slot], inputs: list[Tensors], model: str, looks: _BatchLooks | None) -> float:
+    """Seconds a call of a batch, the protocol's among them. Values are written before it."""
     for slot, tensors in zip(slots, inputs, strict=True):
         slot.write(tensors)
+    seconds = side.session.call_batch(slots, model)
+    if looks is not None:
+        looks.at(side, slots, inputs)
+    return seconds / len(slots)
 
 
 class _BatchLooks:
     """Judges one call of each of the candidate's batches."""
 
     def __init__(self, check: Callable[[Checked], None], generator: random.Random, *, watch: bool) -> None:
-        """With `watch`, or else now and then, other calls follow a long batch."""
+        """With `watch`, or else now and then, other calls follow."""
         self._check = check
         self._generator = generator
         self._watch = watch
 
-    def at(self, side: Side, slots: Sequence[Slot], inputs: Sequence[Tensors], *, last: bool = False) -> None:
+    def at(self, side: Side, slots: Sequence[Slot], inputs: Sequence[Tensors]) -> None:
         """Judge a call of the batch that has just ended."""
         chosen = self._generator.randrange(len(slots))
         slot = slots[chosen]
         at_once = side.session.fetch(slot, chosen)
         held = side.session.held_of_batch(slot, chosen)
-        watch = last and (self._watch or self._generator.random() < LATER_CHECKS)
+        watch = self._watch or self._generator.random() < LATER_CHECKS
         given = inputs[chosen]
         if not _same(at_once, held):
             self._check(Checked(inputs=given, fetched=held, slot=slot, others=slots, brief=True))
@@ -152,10 +137,10 @@ def _same(one: Fetched, other: Fetched) -> bool:
     )
 
 
-def _without(idle: Sequence[float], slopes: Sequence[float]) -> list[float]:
+def _without(idle: Sequence[float], calls: Sequence[float]) -> list[float]:
     """Seconds a call without what one costs that computes nothing."""
     usual = statistics.median(idle)
-    return [seconds - usual for seconds in slopes]
+    return [seconds - usual for seconds in calls]
 
 
 def _known(idle: Sequence[float]) -> Uncertainty:
@@ -171,8 +156,8 @@ def _enough(series: Sequence[list[float]], idle: Sequence[float], budget: Sampli
     if elapsed > PATIENCE * budget.seconds or len(idle) >= PATIENCE * MOST_ROUNDS:
         return True
     if elapsed > budget.seconds or len(idle) >= MOST_ROUNDS:
-        return all(is_told(_without(idle, slopes), _known(idle)) for slopes in series)
-    return all(relative_width(_without(idle, slopes)) < NARROW for slopes in series)
+        return all(is_told(_without(idle, calls), _known(idle)) for calls in series)
+    return all(relative_width(_without(idle, calls)) < NARROW for calls in series)
 
 
 @contextlib.contextmanager

@@ -121,12 +121,12 @@ class Samples:
     claimed: list[float] = field(default_factory=list)
     """What the runner's own clock said; evidence only."""
     fresh: list[bool] = field(default_factory=list)
-    """Of the candidate's samples, those on values drawn for them alone."""
+    """Of the candidate's calls, those on values drawn for them alone."""
+    each: list[float] = field(default_factory=list)
+    """What each of these took, where a sample is the mean of a batch."""
     candidate_fetch: list[float] = field(default_factory=list)
     """What handing the outputs over took: on the CPU of every call, on a GPU of those that were fetched."""
     baseline_fetch: list[float] = field(default_factory=list)
-    paired: bool = True
-    """Whether the sides' samples were taken in pairs, one after the other."""
     hidden_s: float = 0.0
     """Seconds a call that the referee's clock saw and the runner's events did not, beyond those of the baseline."""
     overclaimed_s: float = 0.0
@@ -135,6 +135,8 @@ class Samples:
     """Whether single calls were too short to be told from the protocol, and batches were timed instead."""
     off: Uncertainty = EXACT
     """How far off they may be by the protocol's own cost."""
+    spread: float = 0.0
+    """Standard deviation of the logarithm of an honest ratio of 1 between two processes on the device."""
 
 
 @dataclass(kw_only=True)

@@ -21,14 +21,11 @@ import torch
 
 from services.domain.measurements import Latency
 
-CONFIDENCE = 0.95
+CONFIDENCE, Z = 0.95, 1.96
 MANY = 500
 """Samples from which on a binomial distribution is normal."""
 RESAMPLES = 1000
 MICROSECONDS = 1e6
-PROCESS_SPREAD = 0.013
-"""Standard deviation of the logarithm of an honest ratio of 1 between two processes on an H100, where the samples' own
-intervals are 1 % wide (`benchmarks/calibration.py`)."""
 UNSTABLE = 10.0
 """Upper over lower end of the median's interval, from which on a figure means nothing. Wide intervals below it stand
 in the report: a busy machine is not the candidate's fault, and no speedup counts whose interval reaches below one."""
@@ -114,8 +111,11 @@ def _check_told(baseline: Sequence[float], candidate: Sequence[float], off: Unce
         _told_interval(seconds, off)
 
 
-def paired_ratio(baseline: Sequence[float], candidate: Sequence[float], off: Uncertainty = EXACT) -> Ratio:
-    """Speedup from pairs measured one after the other: the median of their ratios. Raises `NoFigureError`.
+def paired_ratio(
+    baseline: Sequence[float], candidate: Sequence[float], off: Uncertainty = EXACT, spread: float = 0.0
+) -> Ratio:
+    """Speedup from pairs measured one after the other: the median of their ratios. `spread`: the standard deviation of
+    the logarithm of such a ratio between two processes that run the same. Raises `NoFigureError`.
 
     What slows a machine down for a second slows both halves of a pair. Over sittings of 1.2 s on two shared cores the
     median of the ratios spreads by 4 %, the ratio of the medians by 6 %."""
@@ -123,7 +123,7 @@ def paired_ratio(baseline: Sequence[float], candidate: Sequence[float], off: Unc
         raise ValueError("pairs need as many samples of one as of the other")
     _check_told(baseline, candidate, off)
     ratios = _ratios(baseline, candidate)
-    found = Ratio(value=float(_medians(ratios)), ci95=_median_interval(ratios))
+    found = Ratio(value=float(_medians(ratios)), ci95=_widened(_median_interval(ratios), spread))
     return _covering(found, statistics.median(baseline), statistics.median(candidate), off)
 
 
@@ -144,20 +144,6 @@ def _covering(found: Ratio, base_s: float, own_s: float, off: Uncertainty) -> Ra
         raise NoFigureError("the ratio has no bound: too many calls cannot be told from calls that compute nothing")
     ends = [(base_s + by) / (own_s + by) * own_s / base_s for by in (-off.shorter_s, 0.0, off.longer_s)]
     return Ratio(value=found.value, ci95=(low * min(ends), high * max(ends)))
-
-
-def unpaired_ratio(baseline: Sequence[float], candidate: Sequence[float], off: Uncertainty = EXACT) -> Ratio:
-    """Speedup from samples of which no two belong together: the ratio of the medians, each side resampled by itself.
-    Raises `NoFigureError`.
-
-    Such samples come from a GPU, where two processes with the same kernel differ by more than their samples show; that
-    is in the interval too, see `PROCESS_SPREAD`."""
-    _check_told(baseline, candidate, off)
-    base_s, own_s = statistics.median(baseline), statistics.median(candidate)
-    base, own = (torch.tensor(values, dtype=torch.float64) for values in (baseline, candidate))
-    bases, owns = base[_resampled(len(base))], own[_resampled(len(own), seed=1)]
-    interval = _widened(_interval(_medians(bases) / _medians(owns)), 1.96 * PROCESS_SPREAD)
-    return _covering(Ratio(value=base_s / own_s, ci95=interval), base_s, own_s, off)
 
 
 def median_and_gap(longer: Sequence[float], shorter: Sequence[float]) -> tuple[Ratio, Ratio]:
@@ -255,9 +241,10 @@ def _resampled(count: int, seed: int = 0, block: int | None = None) -> torch.Ten
     return blocks.reshape(RESAMPLES, -1)[:, :count]
 
 
-def _widened(interval: tuple[float, float], by: float) -> tuple[float, float]:
+def _widened(interval: tuple[float, float], spread: float) -> tuple[float, float]:
+    """The interval of a ratio, with what a process may have been given for all its life."""
     low, high = interval
-    return low * math.exp(-by), high * math.exp(by)
+    return low * math.exp(-Z * spread), high * math.exp(Z * spread)
 
 
 def _interval(values: torch.Tensor) -> tuple[float, float]:

@@ -112,11 +112,8 @@ def _relative(samples: Samples) -> list[float]:
     """Calls over the baseline's beside them. Raises `NoFigureError` where either take no time that shows."""
     if not (is_told(samples.candidate, samples.off) and is_told(samples.baseline, samples.off)):
         raise NoFigureError("its calls cannot be told from calls that compute nothing")
-    if samples.paired:
-        pairs = zip(samples.candidate, samples.baseline, strict=True)
-        return [own / other for own, other in pairs if other > 0]
-    usual = statistics.median(samples.baseline)
-    return [own / usual for own in samples.candidate]
+    pairs = zip(samples.candidate, samples.baseline, strict=True)
+    return [own / other for own, other in pairs if other > 0]
 
 
 def _divided(both: Sequence[float], forward: Sequence[float], both_us: float) -> PassTimes:

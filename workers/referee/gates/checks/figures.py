@@ -7,7 +7,7 @@ from statistics import median
 
 from services.domain.evaluations import ShapeResult
 from services.domain.measurements import BASELINES, Baselines, Latency, Speedup
-from workers.referee.timing.statistics import latency, paired_ratio, unpaired_ratio
+from workers.referee.timing.statistics import latency, paired_ratio
 from workers.referee.trial import Measured
 
 
@@ -15,7 +15,7 @@ def shape_result(measured: Measured, known: Baselines) -> ShapeResult:
     """Figures of one input set. Baselines outside the pair are scaled by the pair's, which was measured now. Raises
     `NoFigureError`."""
     samples = measured.samples
-    ratio = (paired_ratio if samples.paired else unpaired_ratio)(samples.baseline, samples.candidate, samples.off)
+    ratio = paired_ratio(samples.baseline, samples.candidate, samples.off, samples.spread)
     speedups = {name: _scaled(known, name, measured.baseline, ratio.value) for name in BASELINES}
     return ShapeResult(
         shapes=measured.shapes,

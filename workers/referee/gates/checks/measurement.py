@@ -82,7 +82,7 @@ def _change_rival(trial: Trial, measured: Measured) -> None:
 def together(earlier: Measured, later: Measured) -> Measured:
     """Samples of the same candidate, taken in two sittings; the later ones alone where they are of another kind."""
     one, two = earlier.samples, later.samples
-    if one.batched != two.batched or not two.paired or earlier.baseline != later.baseline:
+    if one.batched != two.batched or earlier.baseline != later.baseline:
         return later
     samples = replace(
         two,
@@ -90,6 +90,7 @@ def together(earlier: Measured, later: Measured) -> Measured:
         baseline=one.baseline + two.baseline,
         claimed=one.claimed + two.claimed,
         fresh=one.fresh + two.fresh,
+        each=one.each + two.each,
         candidate_fetch=one.candidate_fetch + two.candidate_fetch,
         baseline_fetch=one.baseline_fetch + two.baseline_fetch,
         off=one.off.pooled(len(one.baseline), two.off, len(two.baseline)),

@@ -64,10 +64,9 @@ def remembered(measured: Measured, again: Callable[[], Measured]) -> GateFinding
 def _unseen(samples: Samples) -> Unseen | None:
     """None where too few calls of either kind can be compared. Pairs of which a half took no time that shows have no
     ratio."""
-    pace = [1.0] * len(samples.candidate)
-    if samples.paired and len(samples.baseline) == len(samples.candidate):
-        pace = samples.baseline
-    marked = [one for one in zip(samples.candidate, pace, samples.fresh, strict=False) if min(one[:2]) > 0.0]
+    own = samples.each or samples.candidate
+    pace = [1.0] * len(own) if samples.each else samples.baseline
+    marked = [one for one in zip(own, pace, samples.fresh, strict=False) if min(one[:2]) > 0.0]
     unseen = [one for one in marked if one[2]]
     others = [one for one in marked if not one[2]]
     if min(len(unseen), len(others)) < LEAST:

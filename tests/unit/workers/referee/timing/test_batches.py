@@ -13,7 +13,7 @@ from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched, Output
 from workers.referee.inputs.fresh_values import FreshValues
-from workers.referee.timing.batches import LEAST_ROUNDS, LONGEST_SHORT, batched
+from workers.referee.timing.batches import LEAST_ROUNDS, MOST_CALLS, batched
 from workers.referee.timing.single_calls import Checked, SamplingBudget, Side
 
 BUDGET = SamplingBudget(seconds=0.0)
@@ -24,7 +24,7 @@ class WrongError(Exception):
 
 
 class Session:
-    """Negates what is in its slots; of long batches only what comes before the ninth call, where told so."""
+    """Negates what is in its slots; where told so, nothing after the eighth call of a batch."""
 
     def __init__(self, *, cuts_short: bool = False, overwrites: bool = False) -> None:
         self.sizes: list[int] = []
@@ -43,8 +43,8 @@ class Session:
     def call_batch(self, slots: Sequence[Slot], model: str) -> float:
         self.sizes.append(len(slots))
         results = [-slot.inputs.tensors[0].clone() for slot in slots]
-        if self._cuts_short and len(slots) > LONGEST_SHORT:
-            results[LONGEST_SHORT:] = [results[LONGEST_SHORT - 1]] * (len(slots) - LONGEST_SHORT)
+        if self._cuts_short:
+            results[8:] = [results[7]] * (len(slots) - 8)
         self._results = results
         self._held = [results[-1]] * len(results) if self._overwrites else results
         return 1e-6 * len(slots)
@@ -83,12 +83,12 @@ def test_a_call_of_every_batch_is_judged() -> None:
 
     seen = measure(session)
 
-    assert len(session.sizes) == 2 * LEAST_ROUNDS
+    assert session.sizes == [MOST_CALLS] * LEAST_ROUNDS
     assert len(seen) == len(session.sizes)
-    assert not all(seen), "other calls follow the first long batch"
+    assert not all(seen), "other calls follow the first batch"
 
 
-def test_who_cuts_short_what_no_short_batch_has_is_found() -> None:
+def test_who_leaves_out_the_end_of_a_batch_is_found() -> None:
     with pytest.raises(WrongError):
         measure(Session(cuts_short=True))
 

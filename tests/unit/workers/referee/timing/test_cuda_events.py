@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
@@ -20,19 +20,16 @@ from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.timing import cuda_events
 from workers.referee.timing.cuda_events import (
     FRESH_CALLS,
-    LEAST_TRUSTED,
     LOOKS,
     MOST_CALLS,
-    SELDOM,
-    SLOPES,
     _batch_size,
     _Batches,
-    _has_turn,
     _Looks,
     _marks,
     _plan,
     _round,
     hidden_s,
+    process_spread,
 )
 from workers.referee.timing.single_calls import Checked, SamplingBudget, Side
 from workers.runner.answers import ANSWERS, BatchTimed
@@ -49,7 +46,7 @@ def batches_of(
     slots = [slot_of(4) for _ in range(20)]
     side = Side(session=None, slot=slots[0], model="plain", trusted=trusted)  # type: ignore[arg-type]
     return _Batches(
-        side=side, slots=slots, seconds=claims, long_walls=list(long), pairs=list(zip(short, long, strict=True))
+        side=side, slots=slots, means=claims, long_walls=list(long), pairs=list(zip(short, long, strict=True))
     )
 
 
@@ -69,7 +66,7 @@ def test_large_problems_are_timed_one_call_at_a_time(monkeypatch: pytest.MonkeyP
 def test_what_the_events_did_not_see_of_single_calls_is_told_by_empty_batches() -> None:
     slots = [slot_of(4)]
     side = Side(session=None, slot=slots[0], model="plain")  # type: ignore[arg-type]
-    single = _Batches(side=side, slots=slots, seconds=[5e-3], long_walls=[6e-3, 7e-3], pairs=[(0.5e-3, 6e-3)])
+    single = _Batches(side=side, slots=slots, means=[5e-3], long_walls=[6e-3, 7e-3], pairs=[(0.5e-3, 6e-3)])
     assert single.slopes() == pytest.approx((0.5e-3, 0.5e-3))
 
 
@@ -112,16 +109,10 @@ def test_a_candidate_gets_new_inputs_for_each_call_and_a_trusted_side_keeps_its_
     assert {float(slot.inputs.tensors[0][0]) for slot in baseline.slots} == {0.0}
 
 
-def test_a_trusted_side_takes_a_turn_less_often_once_its_median_is_known() -> None:
-    known = batches_of([1e-3] * LEAST_TRUSTED, trusted=True)
-    later = range(SLOPES, SLOPES + 2 * SELDOM)
-    assert [_has_turn(known, rounds) for rounds in range(SLOPES)] == [True] * SLOPES
-    assert sum(_has_turn(known, rounds) for rounds in later) == 2
-    restless = batches_of([1e-3, 2e-3] * LEAST_TRUSTED, trusted=True)
-    few = batches_of([1e-3] * (LEAST_TRUSTED - 1), trusted=True)
-    changing = batches_of([1e-3] * LEAST_TRUSTED)
-    for each in (restless, few, changing):
-        assert all(_has_turn(each, rounds) for rounds in later)
+@pytest.mark.parametrize("late", [-1, 3, True, None])
+def test_a_number_of_late_calls_that_is_none_is_refused(late: JsonValue) -> None:
+    with pytest.raises(MessageError):
+        ANSWERS.decode_exactly({"answer": "timed", "each": [1e-3, 1e-3], "late": late})
 
 
 @pytest.mark.parametrize("claim", [True, -1.0, "1", None, 1e9, float("nan")])
@@ -133,14 +124,17 @@ def test_a_claim_that_is_no_time_is_refused(claim: JsonValue) -> None:
 class Answering:
     """A session that claims a millisecond for every call, and hands out the number of the call that is fetched."""
 
-    def __init__(self) -> None:
+    def __init__(self, late: Iterable[int] = ()) -> None:
+        """`late`: the calls of each batch that wait for the host; of further ones none."""
         self.sizes: list[int] = []
+        self._late = iter(late)
         self.fetched: list[tuple[int, int]] = []
 
     def ask(self, batch: TimeBatch, _expected: type[BatchTimed], *, limit_s: float) -> tuple[BatchTimed, float]:
         assert limit_s > 0
         self.sizes.append(len(batch.slots))
-        return BatchTimed(each=(1e-3,) * len(batch.slots)), 1e-3 * len(batch.slots)
+        each = (1e-3,) * len(batch.slots)
+        return BatchTimed(each=each, late=next(self._late, 0)), 1e-3 * len(batch.slots)
 
     def fetch(self, slot: Slot, index: int) -> Fetched:
         self.fetched.append((self.sizes[-1], index))
@@ -150,14 +144,56 @@ class Answering:
         """Nothing is held."""
 
 
+def test_processes_differ_by_more_in_shorter_calls() -> None:
+    spreads = [process_spread(seconds) for seconds in (0.0, 1e-6, 1e-5, 1e-3)]
+    assert spreads == sorted(spreads, reverse=True)
+    assert spreads[-1] == pytest.approx(1e-3, rel=0.01)
+    assert spreads[1] == pytest.approx(0.1, rel=0.01)
+
+
+def rivals(late: Iterable[int], usual: int = 0) -> tuple[_Batches, _Batches]:
+    """Two sides that have warmed up, of which the second waits for the host as said, and usually in `usual` calls."""
+    ours, theirs = batches_of([]), batches_of([])
+    ours.side = replace(ours.side, session=Answering())  # type: ignore[arg-type]
+    theirs.side = replace(theirs.side, session=Answering([usual, *late]))  # type: ignore[arg-type]
+    for batches in (ours, theirs):
+        batches.warm_up()
+    return ours, theirs
+
+
+@pytest.mark.parametrize(("usual", "counts"), [(0, False), (5, False), (6, True)])
+def test_a_pair_in_which_a_side_waits_for_the_host_that_usually_does_not_is_taken_again(
+    usual: int, counts: bool
+) -> None:
+    values, generator = small_values(), random.Random(1)
+    plan = _plan(values, 20, generator)
+    ours, theirs = rivals([0, 1, 0, 0], usual)
+    assert _round(ours, theirs, values, plan, generator, may_repeat=True) is counts
+    assert len(ours.means) == len(theirs.means) == 2 * counts
+    assert _round(ours, theirs, values, plan, generator, may_repeat=True)
+    assert len(ours.long_walls) == len(theirs.pairs) == 1 + counts
+
+
+def test_a_host_that_stays_busy_ends_a_measurement_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = rivals([0, 0, *[1] * 1000])
+    opened = {id(ours.side): ours, id(theirs.side): theirs}
+    monkeypatch.setattr(cuda_events, "_opened", lambda side: _entered(opened[id(side)]))
+    samples = cuda_events.interleaved(
+        ours.side, theirs.side, small_values(), SamplingBudget(seconds=0.01), check=lambda _checked: None
+    )
+    assert len(samples.candidate) == len(samples.baseline) >= cuda_events.LEAST
+    assert len(samples.fresh) == len(samples.each)
+
+
 def test_calls_of_short_batches_and_of_long_ones_are_looked_at() -> None:
     session, checked = Answering(), list[Checked]()
-    ours = batches_of([])
+    ours, theirs = batches_of([]), batches_of([])
     ours.side = replace(ours.side, session=session)  # type: ignore[arg-type]
+    theirs.side = replace(theirs.side, session=Answering())  # type: ignore[arg-type]
     values, generator = small_values(), random.Random(1)
     plan = _plan(values, 20, generator)
     looks = _Looks(values=values, generator=generator, check=checked.append)
-    _round([ours], values, plan, generator, looks=looks)
+    _round(ours, theirs, values, plan, generator, looks=looks)
     assert session.sizes == [10, 20]
     assert [size for size, _ in session.fetched] == [10] * LOOKS + [20] * LOOKS
     order = [list(reversed(plan))[:10], plan]

@@ -30,7 +30,7 @@ def batches(recorded: dict[str, Any]) -> _Batches:
     return _Batches(
         side=None,  # type: ignore[arg-type]  # nothing is asked of it any more
         slots=[None] * recorded["slots"],  # type: ignore[list-item]
-        seconds=recorded["seconds"],
+        means=recorded["means"],
         long_walls=recorded["long_walls"],
         pairs=[(short, long) for short, long in recorded["pairs"]],
     )
@@ -39,7 +39,7 @@ def batches(recorded: dict[str, Any]) -> _Batches:
 def accused(recorded: dict[str, Any]) -> bool:
     """Whether the gate would call the candidate suspicious."""
     ours, theirs = batches(recorded["candidate"]), batches(recorded["baseline"])
-    return hides(Samples(candidate=ours.seconds, baseline=theirs.seconds, hidden_s=hidden_s(ours, theirs)))
+    return hides(Samples(candidate=ours.means, baseline=theirs.means, hidden_s=hidden_s(ours, theirs)))
 
 
 def parameters() -> list[Any]:

@@ -41,7 +41,6 @@ def measured(recorded: dict[str, Any]) -> Measured:
     shorter_s, longer_s, by_chance = recorded["off"]
     lists = ("candidate", "baseline", "claimed", "fresh", "candidate_fetch", "baseline_fetch")
     samples = Samples(
-        paired=recorded["paired"],
         batched=recorded["batched"],
         off=Uncertainty(shorter_s=shorter_s, longer_s=longer_s, by_chance=by_chance),
         **{name: recorded[name] for name in lists},

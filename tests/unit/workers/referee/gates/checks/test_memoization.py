@@ -56,6 +56,13 @@ def test_what_costs_the_baseline_more_as_well_accuses_nobody() -> None:
     assert remembered(measured(2e-3, 1e-3, baseline_unseen_s=2e-3), never) is None
 
 
+def test_calls_of_batches_are_compared_one_by_one() -> None:
+    each = [1e-3 if fresh else 2e-4 for fresh in UNSEEN]
+    samples = Samples(candidate=[3e-4] * 3, baseline=[1e-3] * 3, fresh=list(UNSEEN), each=each)
+    replay = Measured(number=0, baseline="eager", samples=samples, shapes=())
+    assert remembered(replay, always(replay)) is not None
+
+
 def test_a_few_calls_say_nothing() -> None:
     few = Samples(candidate=[1e-3, 1e-4, 1e-4], baseline=[1e-3] * 3, fresh=[True, False, False])
     assert remembered(Measured(number=0, baseline="eager", samples=few, shapes=()), never) is None
