@@ -129,7 +129,7 @@ def on_values_at(trial: Trial, arguments: list[Any], where: str, notes: list[str
     calls = _marked(state, arguments) + _related(state, arguments)
     paths = [path for path, _ in leaves(arguments)]
     for place in state.unvarying:
-        if place < len(paths) and not state.problem.limits.is_fixed(_argument(paths[place])):
+        if place < len(paths) and not state.problem.limits.is_fixed(argument_of(paths[place])):
             name = _called(state.problem.argument_names, paths[place])
             variations = (one for one, _ in itertools.islice(_loosened_ones(state, arguments, place), MOST_LOOSENED))
             calls += [
@@ -162,7 +162,7 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
     numbers = sum(isinstance(values[place], int | float) for place in places)
     varied = set[int]()
     for place in places:
-        argument = _argument(paths[place])
+        argument = argument_of(paths[place])
         if place in varied or state.problem.limits.is_fixed(argument):
             continue
         given = whole[: max(len(announced), argument + 1)]
@@ -269,7 +269,7 @@ def _on_shared_structure(trial: Trial, announced: list[Any], notes: list[str]) -
     rely on, only what breaks the process: the report says the rest."""
     state = trial.state
     paths = [path for path, _ in leaves(announced)]
-    fixed = {place for place, path in enumerate(paths) if state.problem.limits.is_fixed(_argument(path))}
+    fixed = {place for place, path in enumerate(paths) if state.problem.limits.is_fixed(argument_of(path))}
     removals = without_structure(
         announced,
         lambda: [state.problem.forward_arguments(trial.draw(0, OWN)) for _ in range(SHARING_DRAWS)],
@@ -530,7 +530,7 @@ def _last_name(state: ReferenceState, path: str) -> str:
     rest = path.partition("]")[2]
     if rest:
         return rest.rpartition(".")[2] if not rest.endswith("]") else rest.rpartition("[")[2].strip("]'\"")
-    number, names = _argument(path), state.problem.argument_names
+    number, names = argument_of(path), state.problem.argument_names
     return names[number] if number < len(names) else ""
 
 
@@ -613,13 +613,13 @@ def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, 
     return f"{name} did not vary: the reference takes no other value that keeps its structure"
 
 
-def _argument(path: str) -> int:
+def argument_of(path: str) -> int:
     """The number of the argument that a leaf belongs to."""
     return int(path.removeprefix("[").partition("]")[0])
 
 
 def _called(names: Sequence[str], path: str) -> str:
     """What people call a leaf of the arguments: `scale`, `options['steps']`."""
-    number, rest = _argument(path), path.partition("]")[2]
+    number, rest = argument_of(path), path.partition("]")[2]
     name = names[number] if number < len(names) else f"argument {number}"
     return f"`{name}{rest}`" if name.isidentifier() else f"{name}{rest}"
