@@ -323,7 +323,8 @@ def _runs(count: int, size: int, device: torch.device) -> torch.Tensor:
 def any_code(tensor: torch.Tensor) -> torch.Tensor:
     """A value that occurs, everywhere: the least, the largest or any, each as often."""
     some = tensor.reshape(-1)[int(torch.randint(0, tensor.numel(), ()))]
-    return torch.full_like(tensor, random.choice((some, tensor.min(), tensor.max())).item())  # noqa: S311 - seeded with the draw
+    code = random.choice((some, tensor.min(), tensor.max()))  # noqa: S311 - seeded with the draw
+    return torch.full_like(tensor, code.item())
 
 
 def general(tensor: torch.Tensor) -> torch.Tensor:

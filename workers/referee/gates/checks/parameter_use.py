@@ -226,9 +226,8 @@ def _trained(trial: Trial, other: Trial, where: str) -> GateFinding | None:
     """What is wrong with another setting's model once its parameters have changed in place. One that is right with the
     new ones from the start is remarked on, as that of the announced settings is."""
     changed = other.state.problem.other_parameters()
-    finding = _with_changed(other, changed, lambda given: _is_taken(other, given), STATISTICS, is_remark=True)[
-        1
-    ] or after_training(other)
+    _, finding = _with_changed(other, changed, lambda given: _is_taken(other, given), STATISTICS, is_remark=True)
+    finding = finding or after_training(other)
     if not any(note.startswith(UNCHANGING) for note in trial.notes):
         trial.notes += [f"{note} ({where})" for note in other.notes if note.startswith(UNCHANGING)][:1]
     return None if finding is None else dataclasses.replace(finding, detail=f"{where}, {finding.detail}")
