@@ -35,7 +35,7 @@ class HandedValues:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockGiven:
-    """Beside a message: the block from now on; its descriptors come with the message."""
+    """Sent with a message: the block from now on; its descriptors come with the message."""
 
     size: int
     """In bytes; 0 where the old one is to be given back and there is no new one."""

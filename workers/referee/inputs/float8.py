@@ -48,7 +48,7 @@ def narrowed(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 def steps_apart(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """For each pair of finite numbers how many representable ones lie between them, counting one of the two. Zero and
-    its negative are one number; what is off by hardly anything beside the whole is not off."""
+    its negative are one number; what is negligible next to the whole is not off."""
     apart = (_places(one) - _places(other)).abs()
     wide, wanted = one.float(), other.float()
     finite = torch.where(torch.isfinite(wanted), wanted, 0.0)

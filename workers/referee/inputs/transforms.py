@@ -109,7 +109,7 @@ def with_outsized(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def outsized(tensor: torch.Tensor, place: int) -> torch.Tensor:
-    """One leading slice so large that beside it all others are nothing, and their squares with it."""
+    """One leading slice so large that next to it all others are nothing, and their squares with it."""
     largest = torch.finfo(tensor.dtype).max ** OF_EXPONENTS
     changed = tensor.clone()
     changed[place] = _of_magnitude(tensor[place], largest)
@@ -145,7 +145,7 @@ def spikes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _spiked(tensor: torch.Tensor, pairs: int) -> torch.Tensor:
-    """No two spikes are equal where the dtype can tell them apart: a choice among equals is nobody's business."""
+    """No two spikes are equal where the dtype can distinguish them: a choice among equals is not judged."""
     changed = tensor.clone().reshape(-1)
     places = torch.randint(0, changed.numel(), (2 * pairs,), device=tensor.device)
     height = min(WIDEST, SPIKE * magnitude(tensor))
@@ -493,7 +493,7 @@ def _half_of_each(rows: torch.Tensor) -> torch.Tensor:
 
 
 def degenerate(tensor: torch.Tensor) -> torch.Tensor:
-    """Rows of zeros, of zeros up to a random place, of one value, of long runs of their ends and of one sign, beside
+    """Rows of zeros, of zeros up to a random place, of one value, of long runs of their ends and of one sign, next to
     rows as they were; where there are more dimensions, a leading slice of zeros too, and of another one a slice of
     zeros and one of one value."""
     rows = padded(tensor).view(rows_of(tensor).shape).clone()
@@ -540,7 +540,7 @@ def minus_infinity(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def row_of_nan(tensor: torch.Tensor) -> torch.Tensor:
-    """A row of NaN, beside rows as they were but for the bits of their NaN."""
+    """A row of NaN, next to rows as they were but for the bits of their NaN."""
     rows = rows_of(tensor).clone()
     rows[int(torch.randint(0, rows.shape[0], ()))] = math.nan
     return of_other_bits(rows.view(tensor.shape))

@@ -1,9 +1,9 @@
 """Timing of calls that are too short to be timed one by one: the slope of the referee's clock over batches of calls.
 
 A round times a short and a long batch, whose sizes are drawn anew; the seconds between them, over the calls between
-them, are a sample. What a batch costs as a whole drops out; what each of its calls costs beside the model (the copy of
+them, are a sample. What a batch costs as a whole drops out; what each of its calls costs besides the model (the copy of
 its outputs among it) is the slope of a model that computes nothing, in the process that we trust. How well that is
-known bounds what can be told: where calls are not told from none by then, rounds go on for a while.
+known bounds what can be distinguished: where calls cannot be distinguished from empty ones by then, rounds continue.
 
 One call of every batch, short or long, is judged, chosen when the batch has ended: what it handed over at once, and
 what it returned as it is by then, since the runner holds all outputs of a batch. Each call has values of its own.
@@ -76,7 +76,7 @@ def batched(
             inputs = [values.separate() for _ in range(size)]
             turns = [(candidate, ours, candidate.model), (baseline, theirs, baseline.model), (baseline, theirs, IDLE)]
             for side, opened, model in generator.sample(turns, len(turns)):
-                slots = generator.sample(opened, size)  # an order would tell which calls belong to a batch
+                slots = generator.sample(opened, size)  # an order would show which calls belong to a batch
                 steps.take(slots)
                 looks = _BatchLooks(check, generator, watch=rounds == 0) if opened is ours else None
                 slope = _slope(side, slots, inputs, short, model, looks)
@@ -166,7 +166,8 @@ def _known(idle: Sequence[float]) -> Uncertainty:
 
 
 def _enough(series: Sequence[list[float]], idle: Sequence[float], budget: SamplingBudget, started: float) -> bool:
-    """Whether nothing is gained by another round, or the time is over: later where calls cannot be told from none."""
+    """Whether nothing is gained by another round, or the time is over: later where calls cannot be distinguished from
+    empty ones."""
     elapsed = time.monotonic() - started
     if elapsed > PATIENCE * budget.seconds or len(idle) >= PATIENCE * MOST_ROUNDS:
         return True

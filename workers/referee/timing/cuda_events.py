@@ -2,7 +2,7 @@
 
 A round trip to the runner costs more than many kernels take, so calls come in batches, each call on inputs of its own,
 with a cold cache before and a device-wide wait after it. The events' figures are the runner's claims. The referee's
-clock sees batches of N and 2N calls; the slope between them, less the events' figure, is what a call costs beside the
+clock sees batches of N and 2N calls; the slope between them, less the events' figure, is what a call costs besides the
 kernel (flush, launch, wait), and that is the same for the baseline: what is more, the events did not see.
 
 Writing inputs takes as long as many kernels, and the baseline has nothing to gain from old ones: it keeps its inputs,
@@ -40,7 +40,7 @@ LEAST, ENOUGH, MOST = 30, 100, 150
 PATIENCE = 2.5
 """Budgets after which the samples must do."""
 SLOPES = 6
-"""Rounds with a short batch beside the long one."""
+"""Rounds with a short batch next to the long one."""
 SELDOM = 5
 """A trusted side's turn comes in every fifth of the later rounds, ..."""
 LEAST_TRUSTED = 30
@@ -50,7 +50,7 @@ LOOKS = 2
 SINGLE_LOOKS = 1 / 3
 """Share of batches of one call that are: looking costs ten times as much as such a call."""
 LATER_CHECKS = 0.05
-"""Share of the rounds after which other values come and a handing over is timed, beside the first and the last."""
+"""Share of the rounds after which other values come and a handing over is timed, besides the first and the last."""
 DOUBT_S, DOUBT_SHARE = 8e-6, 0.02
 """Seconds a call hidden from the events at which more batches are measured, and as a share of a long call: a tenth of
 what is evidence."""
@@ -123,13 +123,13 @@ class _Batches:
 
 def hidden_s(ours: _Batches, theirs: _Batches) -> float:
     """Seconds a call that our events did not see, beyond those of the baseline. What is hidden in every call shows by
-    both accounts; a busy host seldom spoils both."""
+    both accounts; a busy host seldom disturbs both."""
     return min(own - other for own, other in zip(ours.slopes(), theirs.slopes(), strict=True))
 
 
 def solo(side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> Alone:
-    """Calls by the events, on the same few inputs again and again: for a side that is trusted, or when
-    nobody looks for cheats."""
+    """Calls by the events, on the same few inputs again and again: for a side that is trusted, or when cheats are not
+    looked for."""
     with _opened(side) as batches:
         started = time.monotonic()
         for slot in dict.fromkeys(batches.slots):  # a trusted side has one
@@ -283,7 +283,7 @@ class _Looks:
     spent_s: float = 0.0
 
     def at(self, batches: _Batches, plan: Sequence[Planned]) -> None:
-        """Look at some calls of the batch that ran last, whose values `plan` tells."""
+        """Look at some calls of the batch that ran last, whose values `plan` lists."""
         started = time.monotonic()
         if len(plan) == 1 and self.generator.random() > SINGLE_LOOKS:
             return

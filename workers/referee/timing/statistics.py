@@ -35,7 +35,7 @@ in the report: a busy machine is not the candidate's fault, and no speedup count
 
 
 class NoFigureError(Exception):
-    """The time of some calls cannot be told from none."""
+    """The time of some calls cannot be distinguished from zero."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +78,8 @@ class Ratio:
 def latency(seconds: Sequence[float], off: Uncertainty = EXACT) -> Latency:
     """The distribution of some calls' durations. At least one is needed.
 
-    Of samples below what can be told from none no more is said than that. Raises `NoFigureError`."""
-    low, high = _told_interval(seconds, off)
+    Samples below what can be distinguished from zero are given as that bound. Raises `NoFigureError`."""
+    low, high = _positive_interval(seconds, off)
     taken = [max(value, off.shorter_s) * MICROSECONDS for value in seconds]
     ordered = sorted(taken)
     return Latency(
@@ -93,25 +93,25 @@ def latency(seconds: Sequence[float], off: Uncertainty = EXACT) -> Latency:
 
 
 def is_told(seconds: Sequence[float], off: Uncertainty = EXACT) -> bool:
-    """Whether the median of some calls' durations can be told from zero."""
+    """Whether the median of some calls' durations can be distinguished from zero."""
     try:
-        _told_interval(seconds, off)
+        _positive_interval(seconds, off)
     except NoFigureError:
         return False
     return True
 
 
-def _told_interval(seconds: Sequence[float], off: Uncertainty) -> tuple[float, float]:
+def _positive_interval(seconds: Sequence[float], off: Uncertainty) -> tuple[float, float]:
     """The median's interval. Raises `NoFigureError` where it reaches down to zero."""
     low, high = _interval_of_median(tuple(seconds))
     if low <= off.shorter_s:
-        raise NoFigureError("a call cannot be told from one that computes nothing")
+        raise NoFigureError("a call cannot be distinguished from one that computes nothing")
     return low - off.shorter_s, high + off.longer_s
 
 
-def _check_told(baseline: Sequence[float], candidate: Sequence[float], off: Uncertainty) -> None:
+def _check_positive(baseline: Sequence[float], candidate: Sequence[float], off: Uncertainty) -> None:
     for seconds in (baseline, candidate):
-        _told_interval(seconds, off)
+        _positive_interval(seconds, off)
 
 
 def paired_ratio(baseline: Sequence[float], candidate: Sequence[float], off: Uncertainty = EXACT) -> Ratio:
@@ -121,7 +121,7 @@ def paired_ratio(baseline: Sequence[float], candidate: Sequence[float], off: Unc
     median of the ratios spreads by 4 %, the ratio of the medians by 6 %."""
     if len(baseline) != len(candidate):
         raise ValueError("pairs need as many samples of one as of the other")
-    _check_told(baseline, candidate, off)
+    _check_positive(baseline, candidate, off)
     ratios = _ratios(baseline, candidate)
     found = Ratio(value=float(_medians(ratios)), ci95=_median_interval(ratios))
     return _covering(found, statistics.median(baseline), statistics.median(candidate), off)
@@ -141,7 +141,9 @@ def _covering(found: Ratio, base_s: float, own_s: float, off: Uncertainty) -> Ra
     both sides alike. Raises `NoFigureError` where none bounds it."""
     low, high = found.ci95
     if not 0 < low <= high < math.inf:
-        raise NoFigureError("the ratio has no bound: too many calls cannot be told from calls that compute nothing")
+        raise NoFigureError(
+            "the ratio has no bound: too many calls cannot be distinguished from calls that compute nothing"
+        )
     ends = [(base_s + by) / (own_s + by) * own_s / base_s for by in (-off.shorter_s, 0.0, off.longer_s)]
     return Ratio(value=found.value, ci95=(low * min(ends), high * max(ends)))
 
@@ -152,7 +154,7 @@ def unpaired_ratio(baseline: Sequence[float], candidate: Sequence[float], off: U
 
     Such samples come from a GPU, where two processes with the same kernel differ by more than their samples show; that
     is in the interval too, see `PROCESS_SPREAD`."""
-    _check_told(baseline, candidate, off)
+    _check_positive(baseline, candidate, off)
     base_s, own_s = statistics.median(baseline), statistics.median(candidate)
     base, own = (torch.tensor(values, dtype=torch.float64) for values in (baseline, candidate))
     bases, owns = base[_resampled(len(base))], own[_resampled(len(own), seed=1)]
@@ -210,7 +212,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 @functools.lru_cache(maxsize=16)
 def _interval_of_median(seconds: tuple[float, ...]) -> tuple[float, float]:
-    """Of samples, which are asked about again and again: whether they tell, their figures, the ratio."""
+    """Cached: the same samples serve the check against zero, the figures and the ratio."""
     return _median_interval(torch.tensor(seconds, dtype=torch.float64))
 
 

@@ -1,10 +1,9 @@
 """What a kernel makes of rows that are far from each other, or far from zero.
 
 A variance that is summed in one pass has lost its digits where a mean is hundreds of standard deviations, and a
-quotient that is rounded has where it is beyond what a float counts. Hardly a caller has such values, so these are
-remarks with figures, provided that the reference itself keeps its digits. A row beside one that is larger by far is an
-ordinary row: there a kernel has to be right, where the reference makes nothing of one row that another one has a share
-in.
+quotient that is rounded has where it is beyond what a float counts. Few callers have such values, so these are remarks
+with figures, provided that the reference itself keeps its digits. A row next to one that is larger by far is an
+ordinary row: there a kernel has to be right, where no row of the reference's depends on another one.
 """
 
 from __future__ import annotations

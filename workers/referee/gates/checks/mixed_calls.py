@@ -117,7 +117,7 @@ def _attempt(
     if "lists" in second:
         call = _with_lengths(trial, mixed, call, number, random.SystemRandom().getrandbits(31)) or call
     call, answer = _with_other_kind(trial, mixed, call)
-    place, is_refused = where + _told(trial, mixed, call), False
+    place, is_refused = where + _described(trial, mixed, call), False
     try:
         finding = _tried(trial, mixed, call, answer, number, MIXED_SLOT + index, place)
     except RunnerFault as fault:
@@ -303,7 +303,7 @@ def _tried(
     return None if scales is None else try_values(trial, again, slot, where, mixed.kind, expected, scales)
 
 
-def _told(trial: Trial, mixed: _Mixed, call: list[Any]) -> str:
+def _described(trial: Trial, mixed: _Mixed, call: list[Any]) -> str:
     """A call in words: its shapes, and what else has changed."""
     names = trial.state.problem.argument_names
     others = [

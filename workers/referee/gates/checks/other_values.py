@@ -77,7 +77,7 @@ OTHER_SETS = 2
 """Further input sets on which one other value of each such argument is tried."""
 VALUES_SLOT, CALLS_SLOT, RANGES_SLOT, STRUCTURES_SLOT = 5000, 6000, 7000, 8000
 SHARING_DRAWS = 2
-"""Draws beside the first one that have a structure as well."""
+"""Draws besides the first one that must have a structure as well."""
 SLOWEST_S = 0.05
 """Seconds that the reference may take, by the time that it took for a smaller number."""
 IDENTITIES_S = 0.25
@@ -186,7 +186,7 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
             if finding is not None:
                 return finding
             refusal = refusal or refused
-        notes.append(_told(names[place], refusal, given, place, is_tried=is_tried))
+        notes.append(_outcome(names[place], refusal, given, place, is_tried=is_tried))
     return None
 
 
@@ -217,7 +217,7 @@ def with_defaults(state: ReferenceState, announced: Sequence[Any]) -> list[Any]:
 
 
 def _ranges(state: ReferenceState, announced: list[Any]) -> dict[int, WholeRange]:
-    """The ranges of the tensors that hold whole numbers in no order, by their numbers, where the graph tells them."""
+    """The ranges of the tensors that hold whole numbers in no order, by their numbers, where the graph shows them."""
     tensors = flatten(announced)
     if state.analysis.other_forms or len(tensors) != len(state.analysis.inputs):
         return {}
@@ -440,7 +440,7 @@ def _answered(
         if arguments is None or not _keeps_order(state, given, arguments, place):
             continue
         number = _whole(arguments, place)
-        if abs(number) * seconds_by > SLOWEST_S:  # by the largest: whatever a call takes beside weighs least there
+        if abs(number) * seconds_by > SLOWEST_S:  # by the largest: a call's fixed cost weighs least there
             continue
         began = time.perf_counter()
         found = with_cotangents(state, arguments, is_plain=True)
@@ -599,7 +599,7 @@ def _is_a_matter_of_rounding(state: ReferenceState, arguments: list[Any], answer
     return scales is None or (kind in (CLOSE, EQUAL) and state.is_ill_conditioned(scales, answer.tensors))
 
 
-def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, *, is_tried: bool) -> str:
+def _outcome(name: str, refusal: str | None, announced: Sequence[Any], place: int, *, is_tried: bool) -> str:
     """What became of a leaf, for the report."""
     if refusal is not None:
         return f"limited to {name} as announced: other values are refused with {refusal[:SHOWN]}"

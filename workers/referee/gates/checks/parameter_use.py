@@ -1,8 +1,8 @@
 """Does a candidate read its parameters, and what it is built with?
 
-Before any training a norm's weight is one and its bias zero: who leaves them out is right by chance. A second process
-is given a state in which whatever holds one value only holds others, and is called once. What is not trained (masks,
-tables, positions: any buffer but a batch norm's statistics) stays as it is.
+Before any training a norm's weight is one and its bias zero: a kernel that leaves them out is right by chance. A second
+process is given a state in which whatever holds one value only holds others, and is called once. What is not trained
+(masks, tables, positions: any buffer but a batch norm's statistics) stays as it is.
 
 Parameters also change in place between two judged calls of one process: version counters advance, addresses stay.
 
@@ -62,7 +62,7 @@ MIXED_OF_SETTING = 3
 
 def with_other_parameters(trial: Trial) -> GateFinding | None:
     """What is wrong with the output for parameters that are no longer ones and zeros; None where there are none such,
-    or where the reference cannot take others. A hint where the candidate's parameters match nobody's."""
+    or where the reference cannot take others. A hint where the candidate's parameters do not match the reference's."""
     state = trial.state
     with state.problem.other_parameters() as has_any:
         if not has_any:
