@@ -55,7 +55,8 @@ def compose(
 def compose_infrastructure_error(
     reason: str, environment: Environment, phases: Mapping[str, float], results: Sequence[GateResult] = ()
 ) -> EvaluationReport:
-    """The report when the machine failed: no gate blames the candidate; every open gate carries the reason."""
+    """The report when the machine failed: no gate holds it against the candidate; every open gate carries the
+    reason."""
     finished = [result for result in results if result.status in (GateStatus.PASSED, GateStatus.SUSPICIOUS)]
     if len({result.name for result in finished}) == len(GateName):
         finished.pop()  # it failed after the last gate, and some gate has to say why

@@ -101,7 +101,7 @@ class Trial:
     request: EvaluationRequest
     state: ReferenceState
     time_limit: TimeLimit
-    """Of its processes together: when it is over, the candidate is blamed for hanging."""
+    """Of its processes together: when it is over, the candidate counts as hanging."""
     runner: Runner | None = None
     slots: dict[int, Slot] = field(default_factory=dict)
     operators: dict[str, int] = field(default_factory=dict)

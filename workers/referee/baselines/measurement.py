@@ -33,7 +33,7 @@ DRAFT_LIMIT_S = 120.0
 LEAST_GAIN = 0.02
 """By which searched code must be faster than plain compiled code to be the compiler's draft."""
 LEAST_AGE_S = 60.0
-"""Younger figures are kept: a machine whose mood changes would do nothing else."""
+"""Younger figures are kept: a machine that drifts would do nothing else."""
 DRIFT = 1.3
 MODELS = {"compile_max": ("max-autotune-no-cudagraphs", "tuned")}
 """Baselines that are the fastest of several ways of compiling."""
@@ -43,7 +43,7 @@ STATIC_SETS = 8
 """Input sets up to which compilers are given each set's sizes: each costs a compilation of seconds, and Dynamo gives up
 after so many. Problems with more have code for any size compiled for the sets after the first."""
 TURNS = 4
-"""How often each baseline's turn comes: a machine's mood lasts for seconds, and the fastest is picked from these."""
+"""How often each baseline's turn comes: a machine's drift lasts for seconds, and the fastest is picked from these."""
 MOST_TURNS = 12
 """How often where calls of one cannot be distinguished from calls that compute nothing by then."""
 
@@ -357,7 +357,7 @@ class BaselineBench:
 
     def cost(self, side: Side) -> ProtocolCost:
         """What a call costs that computes nothing, outputs of the side's size copied: by a process that we trust, while
-        no other runs. Measured anew each time: it is the machine's mood too. Nothing on a GPU, where events are read.
+        no other runs. Measured anew each time: it drifts with the machine. Nothing on a GPU, where events are read.
         """
         if side.session.place.is_gpu:
             return ProtocolCost()

@@ -194,7 +194,7 @@ class RunnerConnection:
 
     @property
     def is_stopped_between_calls(self) -> bool:
-        """Whether the process runs only while it is asked."""
+        """Whether the process runs only during requests."""
         return self._freezer is not None
 
     def _limit(self, limit_s: float | None) -> float:

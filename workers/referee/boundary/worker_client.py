@@ -193,8 +193,8 @@ class WorkerLink:
 
 
 def exit_fault(status: ExitStatus | None) -> RunnerFault | WorkerRefusal:
-    """Why a runner's connection closed, from how its process ended; `status` is None where it still ran. The
-    sandbox's wall limit is no candidate's doing: what it is asked has a limit of its own."""
+    """Why a runner's connection closed, from how its process ended; `status` is None where it still ran. The sandbox's
+    wall limit is not caused by a candidate: each request to it has a limit of its own."""
     output = "" if status is None else status.output.strip()[-600:]
     tail = f"; its last output: {output}" if output else ""
     if status is not None:

@@ -49,7 +49,7 @@ def _with_usual(scale: ErrorScale, output: torch.Tensor, exact: torch.Tensor, us
 
 
 def without_lines(scale: ErrorScale) -> ErrorScale:
-    """Without bounds on rows, columns, blocks and slots, where hardly more than one sum is in each."""
+    """Without bounds on rows, columns, blocks and slots, where each holds little more than one sum."""
     return dataclasses.replace(scale, row=1.0, column=1.0, block=1.0, faint_row=1.0, faint_column=1.0, slot=1.0)
 
 

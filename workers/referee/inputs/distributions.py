@@ -125,7 +125,7 @@ class Distribution:
     """Applied to every tensor of floats that holds NaN, where those are what changes."""
     steady: bool = False
     """Whether it is tried only where the reference itself stays exact: what overflows inside of it, or hangs on a
-    rounding, is no matter of a kernel's precision."""
+    rounding, does not depend on a kernel's precision."""
     own_cotangents: bool = False
     """Whether cotangents stay as they are drawn, as of what is about the arguments of a forward."""
     layout: int = DENSE
@@ -133,8 +133,7 @@ class Distribution:
 
     @property
     def may_overflow(self) -> bool:
-        """Whether a draw on which the reference overflows is skipped without a note: those that were tried before did
-        not."""
+        """Whether elements that overflow in the reference are not judged on this draw."""
         return self.transform is not None and self.finite and not (self.by_element or self.about_nan)
 
 

@@ -15,7 +15,7 @@ LEAST_SHARE = 1e-4
 """Share of results that may be one step off in any case. A sum in float in another order is (2^-23 · 16, times some)
 off by 1e-6 of a step in the mean, long ones by 2e-5; in half precision 4e-3 of the results are."""
 FAINT = 2e-5
-"""Of the root mean square: what is off by no more is no matter of steps, which are arbitrarily small about zero."""
+"""Of the root mean square: what is off by no more is not counted in steps, which are arbitrarily small about zero."""
 WIDEST = 0.5
 """Of the largest number: where most of a changed draw ends that would lie beyond it."""
 

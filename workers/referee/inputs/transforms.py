@@ -22,7 +22,7 @@ PATTERN = 4099
 FAINT = 1 / 32
 """Factor of a block that keeps signs and range."""
 OUTSIZED = 1e6
-"""Height of one element over the others: of what is added to it and taken off again, hardly a digit is left."""
+"""Height of one element over the others: what is added to it and taken off again loses nearly all digits."""
 SPIKE = 256.0
 """Height of a spike over the largest magnitude around it."""
 ODD = 0x1E3779B97F4A7C15
@@ -85,7 +85,7 @@ def offset(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def displaced(tensor: torch.Tensor) -> torch.Tensor:
-    """A mean of `DISPLACED` standard deviations: of a variance that is summed in one pass, hardly a digit is left."""
+    """A mean of `DISPLACED` standard deviations: a variance that is summed in one pass loses nearly all digits."""
     return tensor + DISPLACED * float(sampled_values(tensor).double().std())
 
 
@@ -247,7 +247,7 @@ def other_places(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def beyond(tensor: torch.Tensor) -> torch.Tensor:
-    """Values far beyond those that occur, as the dtype permits: who reads only their lowest byte shows it."""
+    """Values far beyond those that occur, as the dtype permits: a kernel that reads only their lowest byte is wrong."""
     largest = max(1, int(tensor.abs().max()))
     factor = max(1, WIDEST_WHOLE[tensor.dtype] // (largest + 1))
     return tensor * factor + torch.randint(0, factor, tensor.shape, device=tensor.device).to(tensor.dtype)

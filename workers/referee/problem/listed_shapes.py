@@ -28,7 +28,7 @@ class ListedShapes:
     others: tuple[Source, ...] = ()
     """Some of the other entries, drawn anew by each referee: held out."""
     notes: tuple[str, ...] = ()
-    """What people should know: the plan of a sample, duplicates, refused entries."""
+    """Notes for the report: the plan of a sample, duplicates, refused entries."""
 
 
 def arranged(

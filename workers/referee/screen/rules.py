@@ -381,7 +381,7 @@ PERMITTED_IN_OS = frozenset({
     "path", "sep", "linesep", "name", "cpu_count", "process_cpu_count", "sched_getaffinity", "environ", "getenv",
     "fspath", "PathLike", "getpid",
 })  # fmt: skip
-"""Of `os`; the screen looks at what the environment is asked for."""
+"""Of `os`; the screen checks which variables are read."""
 LIBRARY_FILES = {
     r"libcublas(?:Lt)?\.so\.\d+": frozenset({"matmul", "linear", "bmm", "mm", "addmm", "cublas"}),
     r"libcudnn\w*\.so\.\d+": frozenset({"conv", "convolution", "conv2d", "conv1d", "conv3d", "attention", "cudnn"}),

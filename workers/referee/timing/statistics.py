@@ -4,7 +4,7 @@ What the protocol itself takes has been taken off the samples, and is known only
 zero, and the intervals cover what another estimate would give (`Uncertainty`). Where an interval reaches down to zero
 there is no figure, instead of one that was made positive.
 
-A machine's mood lasts longer than a call, so neighbouring samples resemble each other: resamples are made of blocks of
+A machine's drift lasts longer than a call, so neighbouring samples resemble each other: resamples are made of blocks of
 neighbours (Künsch 1989), else the intervals would be narrower than the figures' spread. Samples come in the order in
 which they were taken. No interval of a median is narrower than that of its ranks, which needs no number of samples.
 """
@@ -174,7 +174,7 @@ def median_and_gap(longer: Sequence[float], shorter: Sequence[float]) -> tuple[R
 def is_stable(seconds: Sequence[float]) -> bool:
     """Whether the median of some calls' durations means anything.
 
-    Of samples as if they were independent: moods that last make a figure's interval wider, but not meaningless."""
+    Of samples as if they were independent: drift makes a figure's interval wider, but not meaningless."""
     low, high = _independently(seconds)
     return low > 0.0 and high <= UNSTABLE * low
 
@@ -220,7 +220,7 @@ def _median_interval(values: torch.Tensor) -> tuple[float, float]:
     """The median's 95 % interval: as wide as resamples show, and as ranks do, whichever is wider.
 
     Of a dozen samples, as a busy machine leaves time for, resamples in blocks give intervals that hold 88 % of the
-    time. Those of ranks are exact for independent samples of any distribution, and know nothing of moods."""
+    time. Those of ranks are exact for independent samples of any distribution, and ignore drift."""
     low, high = _interval(_medians(values[_resampled(len(values))]))
     first, last = values.sort().values[[below := rank_of_interval(len(values)), -1 - below]].tolist()
     return min(low, first), max(high, last)

@@ -2,8 +2,9 @@
 
 Three signs, none of which a busy machine produces: processor time, threads that want a processor (they show even when
 they get none), and threads that wake up again and again (to watch memory for new inputs). An honest process sleeps
-until it is asked, a pool such as OpenMP's included. One quiet look acquits; guilt takes every look. While figures are
-taken, a candidate is stopped between calls and can do none of this; here it is let run, to see what it would do.
+until it is asked, a pool such as OpenMP's included. One quiet look acquits; a finding needs work in every look. While
+figures are taken, a candidate is stopped between calls and can do none of this; here it is let run, to see what it
+would do.
 """
 
 from __future__ import annotations

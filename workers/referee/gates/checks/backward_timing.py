@@ -5,7 +5,7 @@ made beforehand. So it is what both passes take beyond the forward. Forward call
 many bytes as those of both passes, so that the protocol's own time is the same.
 
 Everything is put in relation to the baseline's calls of both passes, which take turns with whatever is timed: a machine
-whose mood changes between two measurements would otherwise make a pass longer or shorter than it is.
+that drifts between two measurements would otherwise make a pass longer or shorter than it is.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ REMARKS = (
     (SUMMING, DISTANT_ROWS, FROM_EACH_OTHER),
     (REMAINDERS, FAR_BEYOND, QUOTIENTS),
 )
-"""Operators, the values that are tried where the reference has one of them, and what is said of a kernel that is wrong
+"""Operators, the values that are tried where the reference has one of them, and the remark on a kernel that is wrong
 there."""
 NEXT_TO_A_SLICE = "in the slices next to a huge one"
 NEXT_TO_ELEMENTS = "next to single elements a million times as large"

@@ -269,7 +269,7 @@ def _judge_interleaved(
 ) -> GateFinding | None:
     """What is wrong with two steps and, where it `is_repeated`, a second backward of the first; `notes` gets what is
     refused. Where only that one changes what the first returned, it is a remark: a graph may have one memory for its
-    gradients, of which hardly anybody holds two."""
+    gradients, of which few callers hold two."""
     state, session = trial.state, trial.session
     count = len(state.problem.forward_arguments(pair[0]))
     again = [*pair[0][:count], *map(_without_rows, pair[1][count:-1]), pair[1][-1]]

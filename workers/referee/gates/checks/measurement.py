@@ -33,7 +33,7 @@ FIRST_BUDGET = SamplingBudget(seconds=0.5)
 OTHER_BUDGET = SamplingBudget(seconds=0.2)
 ONE_OF_MANY_BUDGET = SamplingBudget(seconds=0.1, most=30)
 THOROUGH_BUDGET = SamplingBudget(seconds=4.0, most=400, enough=200)
-"""For figures that a job reports: long enough that a machine's moods, which last for seconds, are averaged."""
+"""For figures that a job reports: long enough that a machine's drift, which lasts for seconds, is averaged."""
 
 
 class CheatFoundError(Exception):

@@ -49,7 +49,7 @@ WIDE_SHARE = 0.5
 """Share of the calls with another kind of values that have wide ones, where the reference takes these."""
 ATTEMPTS = 3
 MOST_LENGTHS = 3
-"""Other lengths of lists that the reference is asked for."""
+"""Other lengths of lists that are tried on the reference."""
 MOST_BYTES = 8 << 20
 """Inputs of such a call, or twice those that were announced."""
 MAY_RAISE = ". A kernel may raise an exception for shapes and values that it does not support"
@@ -73,7 +73,7 @@ def on_mixed(
     trial: Trial, groups: Sequence[SizeGroup], notes: list[str], *, number: int = 0, most: int = CALLS, where: str = ""
 ) -> GateFinding | None:
     """What is wrong in calls of an input set of which sizes, values and unvarying arguments change together; `notes`
-    gets what became of each. `where` begins what is said of them."""
+    gets what became of each. `where` begins their descriptions."""
     generator, given = random.SystemRandom(), announced(trial, number)
     places, left_out = _places(trial, given)
     ways = itertools.cycle(generator.sample(PATTERNS, len(PATTERNS)))
@@ -321,5 +321,5 @@ def _name(names: Sequence[str], path: str) -> str:
 
 
 def shown(shapes: Sequence[Sequence[int]]) -> str:
-    """Shapes as people write them: `67×2048, 2048`."""
+    """Shapes in words: `67×2048, 2048`."""
     return ", ".join("×".join(str(size) for size in shape) or "scalar" for shape in shapes)

@@ -294,7 +294,7 @@ def _on_shared_structure(trial: Trial, announced: list[Any], notes: list[str]) -
         elif finding.gate is None and removal.is_promise:
             only = f"PROVEN FOR {removal.structure.upper()} IN {name} ONLY"
             wrong = finding.detail.removeprefix(f"{where}: ").removesuffix(MAY_RAISE)
-            notes.append(f"{only}: others are computed wrongly, without a word ({wrong[:SHOWN]})")
+            notes.append(f"{only}: others are computed wrongly, without an exception ({wrong[:SHOWN]})")
         else:
             return finding
     return None
@@ -303,7 +303,7 @@ def _on_shared_structure(trial: Trial, announced: list[Any], notes: list[str]) -
 def _on_calls(
     trial: Trial, announced: list[Any], calls: Sequence[tuple[str, Distribution, list[Any]]], notes: list[str]
 ) -> GateFinding | None:
-    """What is wrong in other calls, each with what is said of its values and how they are judged."""
+    """What is wrong in other calls, each with a description of its values and how they are judged."""
     state = trial.state
     for index, (where, kind, changed) in enumerate(calls):
         if state.problem.limits.excludes(announced, changed):
@@ -593,8 +593,8 @@ def _tried(
 
 
 def _is_a_matter_of_rounding(state: ReferenceState, arguments: list[Any], answer: Answer, kind: Distribution) -> bool:
-    """Whether the reference itself is hardly right there: of arguments that are close to each other or equal, hardly
-    anything may be left."""
+    """Whether the reference itself loses nearly all digits there, as of arguments that are close to each other or
+    equal."""
     scales = state.scales_on(arguments, answer.tensors, kind)
     return scales is None or (kind in (CLOSE, EQUAL) and state.is_ill_conditioned(scales, answer.tensors))
 
@@ -619,7 +619,7 @@ def argument_of(path: str) -> int:
 
 
 def _called(names: Sequence[str], path: str) -> str:
-    """What people call a leaf of the arguments: `scale`, `options['steps']`."""
+    """The name of a leaf of the arguments: `scale`, `options['steps']`."""
     number, rest = argument_of(path), path.partition("]")[2]
     name = names[number] if number < len(names) else f"argument {number}"
     return f"`{name}{rest}`" if name.isidentifier() else f"{name}{rest}"

@@ -82,7 +82,7 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
 
 def after_training(trial: Trial) -> GateFinding | None:
     """What is wrong with the output once the parameters have changed in place in the process that was called before:
-    what was made of them is of no use then.
+    what was computed from them is stale then.
 
     They get the size of a trained model's and both signs, where the reference is exact there; else their own signs, or
     they move a little. A kernel may raise an exception for all but the last.

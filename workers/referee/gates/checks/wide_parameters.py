@@ -110,7 +110,7 @@ def _fit_call(trial: Trial) -> Call | None:
 
 
 def _is_exact(scale: ErrorScale, output: torch.Tensor) -> bool:
-    """Whether the reference is so exact in an output that another order of its terms is no matter."""
+    """Whether the reference is so exact in an output that another order of its terms does not matter."""
     if output.dtype is torch.float32 and scale.relative > EXACT:
         return False
     return not scale.usual or float(output.double().norm()) >= LEAST_LEFT * math.hypot(*scale.usual)
