@@ -36,7 +36,11 @@ FORWARDS = {
     return y
 """,
 }
-GIVEN = {path.stem: path.read_text() for path in Path(__file__).parent.glob("given/*.cpp")}
+GIVEN_PYTHON = {path.stem: path.read_text() for path in Path(__file__).parent.glob("given/*.py")}
+GIVEN = dict.fromkeys(GIVEN_PYTHON, "") | {
+    path.stem: path.read_text() for path in Path(__file__).parent.glob("given/*.cpp")
+}
+"""The C++ of each name; empty for one of Python alone."""
 
 DESIGN = re.compile(
     r"(?P<header>(?:#[^\n]*\n)+)\n*"
@@ -62,12 +66,13 @@ def rendered(text: str) -> str:
         raise ValueError('after the header, write `cpp = r"""…"""`, or a whole candidate with `class ModelNew`')
     told = dict(FOR_THE_FRAME.findall(design["header"]))
     helpers, methods = _python(design["python"], told.get("forward"))
+    given = _names(told.get("given", ""))
     return FOR_THE_FRAME.sub("", design["header"]) + FRAME.format(
         imports="\n".join(f"import {name}" for name in _names(told.get("imports", IMPORTS))),
         includes=design["includes"] or INCLUDES,
-        given="".join(_one_of(GIVEN, "given", name) for name in _names(told.get("given", ""))),
+        given="".join(_one_of(GIVEN, "given", name) for name in given),
         cpp=design["cpp"],
-        helpers=helpers,
+        helpers="".join(f"{GIVEN_PYTHON[name]}\n\n" for name in given if name in GIVEN_PYTHON) + helpers,
         methods=indent(INIT.sub(r"\g<0>    super().__init__()\n", methods), "    "),
     )
 

@@ -183,7 +183,7 @@ def test_a_long_list_is_sampled_and_what_cannot_be_used_is_said(evaluator: Evalu
     assert report.refusal is None
     duplicates, refused, plan = report.notes
     assert "1 of its entries is a duplicate" in duplicates
-    assert "2 refused, the rest goes on: rows=1048576 cols=1048576 (inputs of 4096.0 GiB; a process has" in refused
+    assert "2 refused, the rest is used: rows=1048576 cols=1048576 (inputs of 4096.0 GiB; a process has" in refused
     assert "height=3 (get_inputs raised TypeError" in refused
     assert "40 of 60 shapes are announced and timed" in plan
     assert "8 of the others" in plan

@@ -72,6 +72,12 @@ def test_includes_of_its_own_are_all_it_gets_and_come_first(tmp_path: Path) -> N
     assert source.count("#include") == 1
 
 
+def test_python_that_is_given_comes_before_its_own(tmp_path: Path) -> None:
+    given = (ROOT / "given" / "gate.py").read_text()
+    source = read(written(tmp_path, f"{HEADER}# given: gate\n{CPP}\n\nkept = {{}}\n{FORWARD}"), "cheats").source
+    assert f"{given}\n\nkept = {{}}\n" in source
+
+
 def test_a_whole_candidate_stays_as_it_is(tmp_path: Path) -> None:
     text = HEADER + "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n"
     assert read(written(tmp_path, text), "cheats").source == text

@@ -54,7 +54,7 @@ STEPS: dict[type[messages.ProblemRequest], str] = {
 }
 """What a request runs of the problem, where it is not `Model.forward`."""
 NOTHING = object()
-"""Is handed over beside an answer that has no values."""
+"""Is handed over with an answer that has no values."""
 Said = tuple[messages.ProblemAnswer, Any]
 
 
@@ -120,7 +120,7 @@ class ProblemProcess:
             return messages.ProblemRefused(reason=refusal.reason, remedy=refusal.remedy, line=refusal.line), NOTHING
         except (InfrastructureError, MessageError) as error:
             return messages.ProblemFailed(reason=str(error)), NOTHING
-        except Exception as error:  # noqa: BLE001 - told to the referee, which goes on
+        except Exception as error:  # noqa: BLE001 - reported to the referee, which continues
             traceback.print_exc(file=sys.stderr)
             reason = f"the problem's process failed: {type(error).__name__}: {error}"
             return messages.ProblemFailed(reason=reason[:1000]), NOTHING

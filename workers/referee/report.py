@@ -55,7 +55,8 @@ def compose(
 def compose_infrastructure_error(
     reason: str, environment: Environment, phases: Mapping[str, float], results: Sequence[GateResult] = ()
 ) -> EvaluationReport:
-    """The report when the machine failed: no gate blames the candidate; every open gate carries the reason."""
+    """The report when the machine failed: no gate holds it against the candidate; every open gate carries the
+    reason."""
     finished = [result for result in results if result.status in (GateStatus.PASSED, GateStatus.SUSPICIOUS)]
     if len({result.name for result in finished}) == len(GateName):
         finished.pop()  # it failed after the last gate, and some gate has to say why
@@ -82,15 +83,15 @@ def _report(
     environment: Environment,
     phases: Mapping[str, float],
 ) -> EvaluationReport:
-    told = headline(figures.objective, figures.shapes, figures.held_out) if figures.shapes else None
-    speedup = told.speedup if told else Speedup()
+    shown = headline(figures.objective, figures.shapes, figures.held_out) if figures.shapes else None
+    speedup = shown.speedup if shown else Speedup()
     known = {name: seconds for name, seconds in phases.items() if name in PhasesS.__dataclass_fields__}
     return EvaluationReport(
         verdict=verdict,
         failed_gate=failed,
         gates=gates,
-        latency=told.latency if told else None,
-        baselines=told.baselines if told and told.baselines != Baselines() else figures.baselines,
+        latency=shown.latency if shown else None,
+        baselines=shown.baselines if shown and shown.baselines != Baselines() else figures.baselines,
         speedup=speedup,
         shapes=figures.shapes,
         roofline=figures.roofline,
@@ -100,6 +101,6 @@ def _report(
         phases_s=PhasesS(**known),
         gain=gain_of(speedup),
         passes=figures.passes,
-        objective=told.objective if told else None,
+        objective=shown.objective if shown else None,
         held_out=figures.held_out,
     )

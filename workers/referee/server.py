@@ -1,4 +1,5 @@
-"""The referee process: has one problem validated, judges candidates, and answers its worker. It runs nobody's code."""
+"""The referee process: has one problem validated, judges candidates, and answers its worker. It runs no submitted
+code."""
 
 from __future__ import annotations
 
@@ -92,7 +93,7 @@ class Referee:
         reference = IsolatedProblem(processes, problem, place, memory_bytes=request.memory_bytes, threads=threads)
         try:
             analysis = self._analysis(reference, device, request.analysis)
-            told = reference.keep_state()
+            note = reference.keep_state()
             threads = threads if _largest(analysis) >= PARALLEL_ELEMENTS else 1
             torch.set_num_threads(threads)
             reference.use_threads(threads)
@@ -107,7 +108,7 @@ class Referee:
             baselines=request.baselines,
             baselines_age_s=request.baselines_age_s,
         )
-        self._notes = [] if told is None else [told]
+        self._notes = [] if note is None else [note]
         if reference.self_attested:
             self._notes.append(f"results are self-attested: {reference.self_attested}")
         if reference.limits:

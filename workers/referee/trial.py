@@ -46,7 +46,7 @@ class Mode(enum.Enum):
     QUICK = "quick"
     """Right on a few draws, and how fast it is alone."""
     INTERPRETED = "interpreted"
-    """A Triton candidate without a GPU: the interpreter tells right from wrong, never fast from slow."""
+    """A Triton candidate without a GPU: the interpreter shows right or wrong, never speed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ class Trial:
     request: EvaluationRequest
     state: ReferenceState
     time_limit: TimeLimit
-    """Of its processes together: when it is over, the candidate is blamed for hanging."""
+    """Of its processes together: when it is over, the candidate counts as hanging."""
     runner: Runner | None = None
     slots: dict[int, Slot] = field(default_factory=dict)
     operators: dict[str, int] = field(default_factory=dict)
@@ -168,8 +168,8 @@ class Trial:
         return self._preparation.draw(number, distribution)
 
     def draw_as_timed(self, number: int, distribution: Distribution) -> list[Any]:
-        """Arguments that come about as those of timed calls do, and are then changed as a distribution has it: nobody
-        can tell by their spread, or by what they have in common, that no figure is taken of the call."""
+        """Arguments that come about as those of timed calls do, and are then changed as a distribution has it: their
+        spread, and what they have in common, do not show that no figure is taken of the call."""
         if number not in self.timed:
             return self.draw(number, distribution)
         like, values = self.timed[number]

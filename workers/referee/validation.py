@@ -40,7 +40,7 @@ NOISE_BYTES = 64 << 20
 SHOWN = 4
 """Of the names of buffers that a call changes."""
 Progress = Callable[[str, int | None], None]
-"""Told what is about to run and the line it is defined at, so that a hang or a kill can be explained."""
+"""Called with what is about to run and the line it is defined at, so that a hang or a kill can be explained."""
 
 
 def examine(problem: ReferenceProblem, progress: Progress) -> None:
@@ -198,7 +198,7 @@ def _check_dependent(
         remedy = "Nothing can be timed on them: move them to HELD_OUT, where kernels are judged on them and not timed."
         raise problem.refusal(f"{name} gives tensors without elements only", remedy, name)
     if _same(*own):
-        remedy = "Draw the inputs at random, so that a remembered answer can be told from a computed one."
+        remedy = "Draw the inputs at random, so that a remembered answer can be distinguished from a computed one."
         raise problem.refusal(f"{name} gives the same values under every seed", remedy, name)
     if _same(*(_of_forward(problem, one) for one in (outputs, _outputs(problem, draws[1])))):
         remedy = "Let the output depend on the arguments of forward."

@@ -120,7 +120,7 @@ class BaselineJudge:
                     break
             session.forget([slot])
         except RunnerFault as fault:
-            if fault.kind is FaultKind.MEMORY:  # no candidate is to be blamed for what this takes
+            if fault.kind is FaultKind.MEMORY:  # no candidate is responsible for what this takes
                 fault.kind = FaultKind.CRASHED
             raise
         finally:

@@ -33,7 +33,7 @@ DRAFT_LIMIT_S = 120.0
 LEAST_GAIN = 0.02
 """By which searched code must be faster than plain compiled code to be the compiler's draft."""
 LEAST_AGE_S = 60.0
-"""Younger figures are kept: a machine whose mood changes would do nothing else."""
+"""Younger figures are kept: a machine that drifts would do nothing else."""
 DRIFT = 1.3
 MODELS = {"compile_max": ("max-autotune-no-cudagraphs", "tuned")}
 """Baselines that are the fastest of several ways of compiling."""
@@ -43,9 +43,9 @@ STATIC_SETS = 8
 """Input sets up to which compilers are given each set's sizes: each costs a compilation of seconds, and Dynamo gives up
 after so many. Problems with more have code for any size compiled for the sets after the first."""
 TURNS = 4
-"""How often each baseline's turn comes: a machine's mood lasts for seconds, and the fastest is picked from these."""
+"""How often each baseline's turn comes: a machine's drift lasts for seconds, and the fastest is picked from these."""
 MOST_TURNS = 12
-"""How often where calls of one cannot be told from calls that compute nothing by then."""
+"""How often where calls of one cannot be distinguished from calls that compute nothing by then."""
 
 
 class BaselineBench:
@@ -104,7 +104,7 @@ class BaselineBench:
         return why
 
     def observe(self, name: str, seconds: float) -> None:
-        """A baseline's median beside a candidate on input set 0: it is the canary that shows a machine's drift."""
+        """A baseline's median next to a candidate on input set 0: it is the canary that shows a machine's drift."""
         first = self._canary_s.setdefault(name, seconds)
         ratio = seconds / first if first > 0 else 1.0
         if not 1 / DRIFT <= ratio <= DRIFT:
@@ -150,9 +150,11 @@ class BaselineBench:
         for model, fault in faults.items():
             if isinstance(fault, WrongBaseline):
                 self.notes[f"{name} by {model}"] = f"{_why(name, 0, fault)} (by {model}; its other way counts)"
-        told = {model: self._told(name, 0, values) for model, values in ran.items()}
-        found = [replace(one, mode=model if name in MODELS else None) for model, one in told.items() if one is not None]
-        if len(found) < len(told):
+        figures = {model: self._figures(name, 0, values) for model, values in ran.items()}
+        found = [
+            replace(one, mode=model if name in MODELS else None) for model, one in figures.items() if one is not None
+        ]
+        if len(found) < len(figures):
             return
         best = min(found, key=lambda one: one.median_us)
         self.baselines = replace(self.baselines, **{name: best})
@@ -178,15 +180,17 @@ class BaselineBench:
         if not isinstance(fault, WrongBaseline):
             self.restart()
 
-    def _told(self, name: str, number: int, timed: Alone) -> Latency | None:
-        """A baseline's figures; none, with the reason kept, where its calls cannot be told from calls that compute
-        nothing."""
+    def _figures(self, name: str, number: int, timed: Alone) -> Latency | None:
+        """A baseline's figures; none, with the reason kept, where its calls cannot be distinguished from calls that
+        compute nothing."""
         try:
             return latency(timed.seconds, timed.off)
         except NoFigureError:
             what = name if number == 0 else _on_set(name, number)
             known = f"which are known only to within {1e6 * timed.off.shorter_s:.1f} µs"
-            self.untold[name, number] = f"calls of {what} cannot be told from calls that compute nothing, {known}"
+            self.untold[name, number] = (
+                f"calls of {what} cannot be distinguished from calls that compute nothing, {known}"
+            )
             return None
 
     def _turn(self, model: str, arguments: list[Any], metas: list[TensorMeta]) -> Alone:
@@ -220,9 +224,9 @@ class BaselineBench:
                 self._leave_out(name, number, fault)
                 self._end_after(fault)
                 continue
-            told = self._told(name, number, timed)
-            if told is not None:
-                found = replace(told, mode=None if of_first is None else of_first.mode)
+            figures = self._figures(name, number, timed)
+            if figures is not None:
+                found = replace(figures, mode=None if of_first is None else of_first.mode)
                 self._of_sets[number] = replace(self.known(number), **{name: found})
 
     def lacks(self, names: tuple[str, ...], number: int) -> list[str]:
@@ -319,7 +323,7 @@ class BaselineBench:
     def draft(self, inputs: list[tuple[list[Any], list[TensorMeta]]], library: frozenset[str]) -> CompilerDraft:
         """The compiler's own code as a candidate, or the reason why there is none.
 
-        In a process of its own: what the compiler is told there, the baselines must not notice."""
+        In a process of its own: options set there must not reach the baselines."""
         runner = self._start()
         slots: list[Slot] = []
         try:
@@ -353,7 +357,7 @@ class BaselineBench:
 
     def cost(self, side: Side) -> ProtocolCost:
         """What a call costs that computes nothing, outputs of the side's size copied: by a process that we trust, while
-        no other runs. Measured anew each time: it is the machine's mood too. Nothing on a GPU, where events are read.
+        no other runs. Measured anew each time: it drifts with the machine. Nothing on a GPU, where events are read.
         """
         if side.session.place.is_gpu:
             return ProtocolCost()

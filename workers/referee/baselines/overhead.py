@@ -1,4 +1,4 @@
-"""What a reference takes, beside what its operators take."""
+"""What a reference takes, compared with what its operators take."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReferenceCost:
         """As a report says it."""
         return (
             f"reference is slow: a call takes {1e6 * self.baseline_s:.0f} µs, its operators alone "
-            f"{1e6 * self.operators_s:.0f} µs; the speedup is over what it does beside them. Remove waits, unused work "
+            f"{1e6 * self.operators_s:.0f} µs; the speedup is over what it does besides. Remove waits, unused work "
             f"and conversions from forward"
         )
 

@@ -26,7 +26,7 @@ MODES: dict[str, dict[str, Any]] = {
     "max-autotune-no-cudagraphs": {"mode": "max-autotune-no-cudagraphs"},
     "tuned": {"options": TUNED},
 }
-"""What torch.compile is told, by the name of a compiled model."""
+"""Options of torch.compile, by the name of a compiled model."""
 ANY_SIZES = ":any sizes"
 """Ends the name of a compiled model that is compiled for any size."""
 RECOMPILATIONS = 64
@@ -45,14 +45,14 @@ class BaselineSession(RunnerServer):
 
     def _compile(self, asked: CompileModel, _message: Message) -> Acknowledged:
         name = asked.model
-        told = {"dynamic": name.endswith(ANY_SIZES), **MODES[name.removesuffix(ANY_SIZES)]}
+        options = {"dynamic": name.endswith(ANY_SIZES), **MODES[name.removesuffix(ANY_SIZES)]}
         _save_compile_time(gpu=self._place.is_gpu)
         torch._dynamo.config.recompile_limit = RECOMPILATIONS
         plain: Any = self._models["plain"]
         if isinstance(plain, ModelStep):  # the compiler makes both passes of the model's: a step is no part of it
-            self._add(name, plain.through(torch.compile(plain.model, **told)))
+            self._add(name, plain.through(torch.compile(plain.model, **options)))
         else:
-            self._models[name] = torch.compile(plain, **told)
+            self._models[name] = torch.compile(plain, **options)
         return Acknowledged()
 
     def _add_idle(self, asked: AddIdle, _message: Message) -> Acknowledged:

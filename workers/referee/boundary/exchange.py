@@ -34,7 +34,7 @@ LATEST_STOPS, STRIKES = 5, 3
 
 
 ExitReader = Callable[[], RunnerFault | InfrastructureError]
-"""Tells how a runner ended: what explains why the connection is gone."""
+"""Reads how a runner ended: what explains why the connection is gone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,12 +158,12 @@ class RunnerConnection:
             if slot is None:
                 return message, paused
             if slot not in self._late:
-                raise RunnerFault(FaultKind.FORGED, "it says that a forward pass has ended which nobody asked for")
+                raise RunnerFault(FaultKind.FORGED, "it reported the end of a forward pass that was not requested")
             paused += self._deliver(self._late[slot], token, limit)
         raise RunnerFault(FaultKind.FORGED, "it says again and again that a forward pass has ended")
 
     def _deliver(self, slot: Slot, token: str, limit: float) -> float:
-        """Put the cotangents in and have the process go on; the seconds for which it was stopped, which no call is
+        """Put the cotangents in and have the process continue; the seconds for which it was stopped, which no call is
         charged for and in which none works."""
         freezer = self._freezer if slot.late_bytes > DELIVERED_RUNNING and not self._awake else None
         if freezer is not None:
@@ -181,7 +181,7 @@ class RunnerConnection:
 
     @contextlib.contextmanager
     def awake(self) -> Iterator[None]:
-        """Let the process run between requests too, to see what it does when nobody asks for anything."""
+        """Let the process run between requests too, to see what it does without a request."""
         if self._freezer is not None and self._freezer.is_frozen:
             self._freezer.thaw()
         self._awake += 1
@@ -194,7 +194,7 @@ class RunnerConnection:
 
     @property
     def is_stopped_between_calls(self) -> bool:
-        """Whether the process runs only while it is asked."""
+        """Whether the process runs only during requests."""
         return self._freezer is not None
 
     def _limit(self, limit_s: float | None) -> float:
@@ -241,7 +241,7 @@ def _answer(message: Message, token: str, expected: type[A]) -> A:
     if isinstance(answer, RunnerError):
         raise _raised(answer)
     if not isinstance(answer, expected):
-        raise RunnerFault(FaultKind.FORGED, f"it answered `{ANSWERS.name_of(answer)}`, which nobody asked for")
+        raise RunnerFault(FaultKind.FORGED, f"it answered `{ANSWERS.name_of(answer)}`, which was not requested")
     return answer
 
 

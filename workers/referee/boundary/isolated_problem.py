@@ -102,7 +102,7 @@ class IsolatedProblem:
         self.step_plan = loaded.step
         """What runners have to know to call both passes; None where only the forward pass is judged."""
         self.gradient_names = loaded.gradient_names
-        """How people call the gradients that are judged; empty where only the forward pass is."""
+        """Names of the gradients that are judged; empty where only the forward pass is."""
         self.forward_line = loaded.forward_line
         """Where the problem's file defines `Model.forward`."""
         self.argument_names = loaded.argument_names

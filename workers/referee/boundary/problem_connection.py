@@ -35,8 +35,7 @@ WRONG_REMEDY = "Leave the process that runs the problem alone: its messages are 
 
 
 class ProblemTalkError(Exception):
-    """The process said what nobody may say here; what it says from now on is not to be told apart. `refused` has the
-    reason."""
+    """The process broke the protocol; what it says from now on cannot be interpreted. `refused` has the reason."""
 
     def __init__(self, refused: Refused) -> None:
         self.refused = refused
@@ -54,7 +53,7 @@ class ProblemLostError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Received:
-    """HandedValues that came beside an answer."""
+    """HandedValues that came with an answer."""
 
     data: Any
     """As `workers.ipc.tensors.structure` says it."""
@@ -74,7 +73,7 @@ class ProblemConnection:
         *,
         most_bytes: int | None,
     ) -> None:
-        """`progress` is told of each step; `most_bytes` bounds what is handed over beside one answer."""
+        """`progress` is called at each step; `most_bytes` bounds what is handed over with one answer."""
         self._channel = channel
         self._freezer = freezer
         self._place = place
@@ -82,12 +81,12 @@ class ProblemConnection:
         self._most_bytes = most_bytes
         self._block: Shared | None = None
         self._unknown_block = False
-        """Whether the process has yet to be told of the block."""
+        """Whether the process does not know the block yet."""
 
     def ask(
         self, request: messages.ProblemRequest, expected: type[A], value: Any = None, *, gives: bool = False
     ) -> tuple[A, Received]:
-        """Send a request, with `value` beside it where it `gives` one; the answer, and what came beside it."""
+        """Send a request, with `value` where it `gives` one; returns the answer, and what came with it."""
         body = messages.REQUESTS.encode(request)
         if gives:
             tensors: list[torch.Tensor] = []
@@ -163,15 +162,15 @@ class ProblemConnection:
         if size <= self._raw().numel():
             return
         if self._most_bytes is not None and size > self._most_bytes:
-            told = f"the problem hands over {size >> 20} MiB at once, of {self._most_bytes >> 20} MiB that there are"
-            raise ProblemTalkError(Refused(told, "Make the problem smaller, or give workers more memory."))
+            reason = f"the problem hands over {size >> 20} MiB at once, of {self._most_bytes >> 20} MiB that there are"
+            raise ProblemTalkError(Refused(reason, "Make the problem smaller, or give workers more memory."))
         if self._block is not None:
             self._block.close()
         self._block = self._place.allocate([TensorMeta(dtype="uint8", shape=(max(LEAST_BLOCK, size),))])
         self._unknown_block = True
 
     def _received(self, body: Mapping[str, Any]) -> Received:
-        """Copies of what came beside an answer. Raises `ProblemTalkError`."""
+        """Copies of what came with an answer. Raises `ProblemTalkError`."""
         if "values" not in body:
             return Received(data=None, tensors=())
         try:
@@ -183,7 +182,7 @@ class ProblemConnection:
         return Received(data=values.data, tensors=tensors)
 
     def give_back_large(self) -> bool:
-        """Let go of a large block; whether the process has to be told."""
+        """Let go of a large block; returns whether the process has to be notified."""
         if self._block is None or self._block.raw.numel() <= KEPT_BLOCK:
             return False
         self._block.close()

@@ -35,7 +35,7 @@ class HandedValues:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockGiven:
-    """Beside a message: the block from now on; its descriptors come with the message."""
+    """Sent with a message: the block from now on; its descriptors come with the message."""
 
     size: int
     """In bytes; 0 where the old one is to be given back and there is no new one."""
@@ -305,7 +305,7 @@ class ProblemLoaded(ProblemAnswer):
     step: StepPlan | None
     """What runners have to know to call both passes; None where only the forward pass is judged."""
     gradient_names: tuple[str, ...]
-    """How people call the gradients that are judged."""
+    """Names of the gradients that are judged."""
     forward_line: int | None
     """Where the problem's file defines `Model.forward`."""
     argument_names: tuple[str, ...]

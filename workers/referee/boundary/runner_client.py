@@ -407,7 +407,7 @@ class RunnerSession(RunnerConnection):
 
     def fetch(self, slot: Slot, index: int | None = None, *, copy: bool = True) -> Fetched:
         """Take what the last call returned, as a copy that the runner cannot change any more. Raises `RunnerFault`
-        where somebody wrote past the bounds of an input.
+        where something was written past the bounds of an input.
 
         `index` picks one call of a batch, of which others can be fetched after it. On the CPU the outputs lie here
         already, and the process that wrote them is stopped; without `copy` they are read where they lie."""

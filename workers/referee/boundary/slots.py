@@ -61,7 +61,7 @@ class Slot:
             put(target, tensor)
 
     def written_outside(self) -> str | None:
-        """Where somebody wrote past the bounds of an input, in words; None where nobody did."""
+        """Where something was written past the bounds of an input, in words; None where nothing was."""
         return self._guards.found()
 
     @property
@@ -80,7 +80,7 @@ class Slot:
         return other
 
     def poison(self) -> None:
-        """Make stale outputs unlike any result: all of them, or in large ones blocks that nobody can know.
+        """Make stale outputs unlike any result: all of them, or in large ones blocks that a candidate cannot predict.
 
         Large ones hold an earlier call's outputs, and no two calls have the same values."""
         raw = self.outputs.raw

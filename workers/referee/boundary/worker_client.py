@@ -162,15 +162,15 @@ class WorkerLink:
         return output_cut
 
     def cpu_seconds(self, runner: Runner) -> float | None:
-        """Processor seconds the runner's whole process tree has used; None where the worker cannot tell."""
+        """Processor seconds the runner's whole process tree has used; None where the worker does not know."""
         return self._ask(messages.ReadProcessorTime(handle=runner.handle), messages.ProcessorTime)[0].seconds
 
     def activity(self, runner: Runner) -> Activity | None:
-        """What the runner's whole process tree has done so far; None where the worker cannot tell."""
+        """What the runner's whole process tree has done so far; None where the worker does not know."""
         return self._ask(messages.ReadActivity(handle=runner.handle), messages.ActivitySeen)[0].activity
 
     def sampling(self, runner: Runner, *, on: bool) -> None:
-        """Pause the sampling of a candidate, or go on."""
+        """Pause or resume the sampling of a candidate."""
         self._ask(messages.SwitchSampling(handle=runner.handle, on=on), messages.Done)
 
     def samples(self, runner: Runner, windows: Sequence[tuple[float, float]]) -> messages.TimeShares:
@@ -193,8 +193,8 @@ class WorkerLink:
 
 
 def exit_fault(status: ExitStatus | None) -> RunnerFault | WorkerRefusal:
-    """Why a runner's connection closed, from how its process ended; `status` is None where it still ran. The
-    sandbox's wall limit is no candidate's doing: what it is asked has a limit of its own."""
+    """Why a runner's connection closed, from how its process ended; `status` is None where it still ran. The sandbox's
+    wall limit is not caused by a candidate: each request to it has a limit of its own."""
     output = "" if status is None else status.output.strip()[-600:]
     tail = f"; its last output: {output}" if output else ""
     if status is not None:

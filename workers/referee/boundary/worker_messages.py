@@ -44,7 +44,7 @@ class AwaitBuild:
 
 @dataclass(frozen=True, kw_only=True)
 class SpawnRunner:
-    """Start a process; its connection comes beside the answer, and behind it the freezer's where there is one."""
+    """Start a process; its connection comes with the answer, and behind it the freezer's where there is one."""
 
     role: str
     """`candidate`, `baseline`, `problem`, `counted` or `traced`."""
@@ -81,7 +81,7 @@ class ReadActivity:
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchSampling:
-    """Pause the sampling of a candidate, or go on."""
+    """Pause or resume the sampling of a candidate."""
 
     handle: int
     on: bool
@@ -213,7 +213,7 @@ class ProcessorTime(WorkerAnswer):
     """Answer to `ReadProcessorTime`."""
 
     seconds: float | None
-    """None where the worker cannot tell."""
+    """None where the worker does not know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +221,7 @@ class ActivitySeen(WorkerAnswer):
     """Answer to `ReadActivity`."""
 
     activity: Activity | None
-    """None where the worker cannot tell."""
+    """None where the worker does not know."""
 
 
 @dataclass(frozen=True, kw_only=True)

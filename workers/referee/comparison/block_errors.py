@@ -75,7 +75,7 @@ def _stretch(
 
 
 def _blocks(apart: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The norms of blocks of neighbours within rows; they begin at a place that nobody knows."""
+    """The norms of blocks of neighbours within rows; they begin at a random place."""
     count = wanted.shape[1] // BLOCK
     if count < 2 or wanted.shape[0] == 0:
         return _NOTHING
@@ -119,7 +119,7 @@ def worst_line(errors: torch.Tensor, norms: torch.Tensor) -> tuple[float, int]:
 
 def worst_faint_line(errors: torch.Tensor, norms: torch.Tensor, least: float = LEAST_NORM) -> tuple[float, int]:
     """The largest error of a faint line relative to its own norm, and which line has it; 0 where none is faint. Lines
-    of less than `least` are nobody's business; with 0, what should be nothing and is not is far off."""
+    of less than `least` are ignored; with 0, what should be nothing and is not is far off."""
     usual = float(torch.linalg.vector_norm(norms)) / max(1, norms.numel()) ** 0.5
     is_faint = (norms < FAINT_LINE * usual) & (norms >= least)
     relative = torch.where(is_faint, errors / norms.clamp_min(LEAST_NORM), 0.0)

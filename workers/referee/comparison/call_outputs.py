@@ -1,4 +1,4 @@
-"""What a call returned: the runner's description of it, beside a copy of the bytes."""
+"""What a call returned: the runner's description of it, and a copy of the bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Output:
     strides: tuple[int, ...] = ()
     """How it lay in the runner's memory; empty where the runner does not say."""
     shared: str | None = None
-    """What it has elements in common with, beside inputs: an earlier output, or the model."""
+    """What it has elements in common with, besides inputs: an earlier output, or the model."""
     mode: str | None = None
     """What it is because of the mode of torch in which it was made."""
 

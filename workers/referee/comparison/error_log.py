@@ -1,4 +1,4 @@
-"""How far an output is off, as figures: the element that used most of its allowance, and the bounds beside it.
+"""How far an output is off, as figures: the element that used most of its allowance, and the bounds next to it.
 
 Nothing here decides anything: `comparison` judges, and these figures say how close it was.
 """
@@ -19,7 +19,7 @@ ELEMENTS = 1 << 26
 """Of a piece, elsewhere: intermediates in float64 must not need several times the memory of large tensors."""
 CACHED = 30 << 10
 """Elements of a piece on a CPU: intermediate results stay in a cache, and torch takes one thread below 32 Ki, which
-waits for nobody where the other cores are busy."""
+does not wait where the other cores are busy."""
 LEAST_ALLOWED = 1e-37
 """Stands for an allowance of zero."""
 BITS = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32, torch.float64: torch.int64}
@@ -51,7 +51,7 @@ class Account:
     """Which check that was."""
 
     def note(self, check: ErrorCheck, error: float, bound: float) -> None:
-        """One check's error beside what was allowed."""
+        """One check's error and what was allowed."""
         share = _ratio(error, bound)
         if self.share is None or share > self.share:
             self.share, self.check = share, check

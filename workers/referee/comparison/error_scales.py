@@ -49,7 +49,7 @@ def _with_usual(scale: ErrorScale, output: torch.Tensor, exact: torch.Tensor, us
 
 
 def without_lines(scale: ErrorScale) -> ErrorScale:
-    """Without bounds on rows, columns, blocks and slots, where hardly more than one sum is in each."""
+    """Without bounds on rows, columns, blocks and slots, where each holds little more than one sum."""
     return dataclasses.replace(scale, row=1.0, column=1.0, block=1.0, faint_row=1.0, faint_column=1.0, slot=1.0)
 
 
@@ -154,8 +154,9 @@ def with_steps(
 ) -> ErrorScale:
     """With the share of rounded results that a rounding of the inputs changes, or roundings on the way to them: those
     in which the reference's `own` results are not the exact ones (an exponential of nearly nothing is one or just
-    below, and no change of the input in proportion tells). What a rounding changes is few of many results, seen best
-    by a `coarse` one; but not where inputs are such that results lie just between two numbers, as `moved` shows."""
+    below, and no change of the input in proportion shows that). What a rounding changes is few of many results, seen
+    best by a `coarse` one; but not where inputs are such that results lie just between two numbers, as `moved`
+    shows."""
     if (exact.is_floating_point() or exact.is_complex()) and not is_eight_bit(own):
         return scale
     inputs = step_scale(coarse.to(own.dtype), exact) * ROUNDING / COARSE

@@ -51,7 +51,7 @@ class Contract(Protocol):
 
     @property
     def gradient_names(self) -> tuple[str, ...]:
-        """How people call the gradients among the outputs, which are the last ones."""
+        """Names of the gradients among the outputs, which are the last ones."""
 
 
 class Standard(Protocol):
@@ -392,7 +392,7 @@ def _where_nothing_overflows(value: torch.Tensor, wanted: torch.Tensor) -> torch
 
 
 def _called(standard: Standard, index: int, count: int) -> str:
-    """What people call one of the tensors that a call hands over."""
+    """The name of one of the tensors that a call hands over."""
     gradients = standard.problem.gradient_names
     own = count - len(gradients)
     if index >= own:

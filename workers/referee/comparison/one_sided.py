@@ -1,4 +1,4 @@
-"""Errors that are nearly all of one sign, as those of who truncates instead of rounding: sums of such outputs drift."""
+"""Errors that are nearly all of one sign, as truncation instead of rounding makes them: sums of such outputs drift."""
 
 from __future__ import annotations
 

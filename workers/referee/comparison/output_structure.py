@@ -1,7 +1,7 @@
 """What `forward` gives back as a whole: how its parts are nested, which are tensors, and what it does to its arguments.
 
-Tensors are compared by `comparison`; here their places are. The order of a dict's keys is nobody's business. A named
-tuple is as good as a plain one and the other way round: a candidate cannot import the problem's classes.
+Tensors are compared by `comparison`; here their places are. The order of a dict's keys does not matter. A named tuple
+is as good as a plain one and the other way round: a candidate cannot import the problem's classes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Answer:
     inputs: list[torch.Tensor] | None = None
     """The tensors among the arguments after the call, where the reference changes any."""
     peak_bytes: int = 0
-    """The most device memory that the call took, beside its inputs."""
+    """The most device memory that the call took, in addition to its inputs."""
     selections: Mapping[int, Selection] = field(default_factory=dict)
     """By output, for those that hold places of values."""
 

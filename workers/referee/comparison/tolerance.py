@@ -66,7 +66,7 @@ class Tolerance:
     """Whether the problem's file permits more than it would be allowed without."""
 
     def bound(self, relative: float, known: bool) -> float:
-        """The relative error that is allowed beside the reference's own, where that is known."""
+        """The relative error that is allowed in addition to the reference's own, where that is known."""
         if self.looser or not known or not self.rounding:
             return max(ERROR_MULTIPLE * relative, self.error_floor)
         return ROUNDED_MULTIPLE * max(relative, self.rounding)
@@ -112,7 +112,7 @@ class ErrorScale:
     exact: bool = False
     """Whether all values are inputs' or constants', as they are."""
     remarks: tuple[str, ...] = ()
-    """What nobody can tell of this output."""
+    """What the bounds cannot decide about this output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +212,7 @@ def worse(one: ErrorScale, other: ErrorScale) -> ErrorScale:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One output beside what was expected."""
+    """One output and what was expected."""
 
     mismatch: Mismatch | None
     """None when it is right."""
@@ -356,10 +356,10 @@ def _compare_steps(
 
 
 def _compare_finiteness(actual: torch.Tensor, expected: torch.Tensor) -> Mismatch | None:
-    if _surely_finite(actual) and _surely_finite(expected):
+    if _is_finite_by_sum(actual) and _is_finite_by_sum(expected):
         return None
     same_nan = torch.isnan(actual) == torch.isnan(expected)
-    if expected.is_complex():  # which infinity a product of complex numbers is, is nobody's business
+    if expected.is_complex():  # which infinity a product of complex numbers is, is not specified
         wrong = ~same_nan | (torch.isinf(actual) != torch.isinf(expected))
     else:
         infinite = torch.isinf(actual) | torch.isinf(expected)
@@ -369,7 +369,7 @@ def _compare_finiteness(actual: torch.Tensor, expected: torch.Tensor) -> Mismatc
     return _worst(actual, expected, wrong.to(torch.uint8), "is not finite where expected, or finite where not")
 
 
-def _surely_finite(tensor: torch.Tensor) -> bool:
+def _is_finite_by_sum(tensor: torch.Tensor) -> bool:
     """True only when every value is finite: then, overflow apart, their sum is, and that takes one pass."""
     return bool(torch.isfinite(tensor.sum())) or bool(torch.isfinite(tensor).all())
 
@@ -446,7 +446,7 @@ def _compare_faint_lines(
     usual: float,
     account: Account,
 ) -> Mismatch | None:
-    """Rows and columns so faint that they do not count beside others, for themselves: where the reference is exact
+    """Rows and columns so faint that they do not count next to others, by themselves: where the reference is exact
     there, a candidate is. `usual` is what a line is allowed."""
     faint = ((ErrorCheck.ROW, scale.faint_row), (ErrorCheck.COLUMN, scale.faint_column))
     for (name, own), norms in zip(faint, rows_and_columns, strict=True):

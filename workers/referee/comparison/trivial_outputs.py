@@ -1,8 +1,8 @@
 """Outputs that take no work: zeros, a copy of an argument, or what the reference returns without one of its tensors.
 
-Where one of them passes the bounds of an output, these tell nothing of what is left out: `x + 1e-6 * gelu(x)` is x
-within any usual bound. There a candidate's root mean square error must be at most a quarter of what the trivial output
-is off. Where honest kernels may be that far off too, nobody can tell: then it is a remark.
+Where one of them passes the bounds of an output, these do not show what is left out: `x + 1e-6 * gelu(x)` is x within
+any usual bound. There a candidate's root mean square error must be at most a quarter of what the trivial output is off.
+Where honest kernels may be that far off too, the bounds cannot decide: then it is a remark.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MOST_TRIED = 12
 """Arguments and parameters that are put to zero one by one, the largest first: each takes a call of the reference."""
 SHARE = 4.0
 """A candidate's error must be at most the distance of the nearest trivial output divided by this."""
-TOLD = 8.0
-"""What an honest kernel may be off must be at most the distance divided by this: else nobody can tell."""
+DECIDABLE = 8.0
+"""What an honest kernel may be off must be at most the distance divided by this: else the bounds cannot decide."""
 OWN_MULTIPLE = 3.0
 """How many times that an honest kernel may be off whatever the distance is."""
 ONE_ROUNDING = 1.5
@@ -61,7 +61,7 @@ class _Left:
     what: str
     """In words."""
     unknown: str
-    """What nobody can tell where it passes."""
+    """What the bounds cannot decide where it passes."""
     make: Callable[[], Sequence[torch.Tensor | None]]
     """One tensor for each output, or None."""
 
@@ -80,7 +80,7 @@ class TrivialOutputs:
         """`longest_sum` gives the number of terms of the longest sum that an output may be made of."""
         self._analysis, self._table = analysis, table
         self._longest_sum, self._has_exponentials = longest_sum, has_exponentials
-        self._telling: frozenset[str] | None = None
+        self._passed: frozenset[str] | None = None
         """Keys of those that pass the bounds of some output; None before the first look."""
 
     def limited(
@@ -98,18 +98,18 @@ class TrivialOutputs:
             _Limit(scale=scale, given=scale, output=output, exact=exact[place] if len(exact) == len(outputs) else None)
             for place, (scale, output) in enumerate(zip(scales, outputs, strict=True))
         ]
-        remarks, telling = list[str](), set[str]()
+        remarks, passing = list[str](), set[str]()
         for left in self._trivial(arguments, outputs, tensors, remarks):
             try:
                 made = left.make()
             except Refused:
                 continue
             if len(made) == len(outputs):
-                told = [self._tells(limit, one, left) for limit, one in zip(limits, made, strict=True)]
-                telling |= {left.key} if any(told) else set()
-        if self._telling is None:
-            self._telling = frozenset(telling)
-        elif tensors.without is None and any(key.startswith("parameter ") for key in self._telling):
+                passes = [self._passes(limit, one, left) for limit, one in zip(limits, made, strict=True)]
+                passing |= {left.key} if any(passes) else set()
+        if self._passed is None:
+            self._passed = frozenset(passing)
+        elif tensors.without is None and any(key.startswith("parameter ") for key in self._passed):
             return tuple(scales)
         limited = [limit.scale for limit in limits]
         if remarks:
@@ -144,15 +144,14 @@ class TrivialOutputs:
         ]
         leaving.sort(key=lambda pair: pair[0], reverse=True)
         tried = leaving[: MOST_TRIED if tensors.may_zero else 0]
-        if len(leaving) > len(tried) and self._telling is None:
+        if len(leaving) > len(tried) and self._passed is None:
             count = len(leaving) - len(tried)
-            remarks.append(f"not tried: whether the bounds tell an output without one of {count} further tensors")
+            remarks.append(f"not tried: whether the bounds detect an output without one of {count} further tensors")
         found += [left for _, left in tried]
-        return found if self._telling is None else [one for one in found if one.key in self._telling]
+        return found if self._passed is None else [one for one in found if one.key in self._passed]
 
-    def _tells(self, limit: _Limit, one: torch.Tensor | None, left: _Left) -> bool:
-        """Whether the usual bounds of an output tell too little of a trivial one: its scale then says what is left of
-        them."""
+    def _passes(self, limit: _Limit, one: torch.Tensor | None, left: _Left) -> bool:
+        """Whether a trivial output passes the usual bounds of an output: its scale then says what is left of them."""
         wanted, scale = limit.output, limit.scale
         if one is None or TensorMeta.of(one) != TensorMeta.of(wanted) or not _is_judged(wanted):
             return False
@@ -160,7 +159,7 @@ class TrivialOutputs:
         if distance == 0.0:
             return False
         own = self._own_error(limit.given, wanted, limit.exact)
-        if own <= distance / TOLD:
+        if own <= distance / DECIDABLE:
             most = max(distance / SHARE, OWN_MULTIPLE * own)
             if most < scale.most:
                 nearest = f"{left.what} is off by {distance:.3g}"

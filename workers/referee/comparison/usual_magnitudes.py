@@ -21,7 +21,7 @@ from workers.referee.inputs.value_kinds import is_continuous
 from workers.referee.inputs.value_structure import structured
 
 FEW = LEAST_BAND
-"""Elements of an output below which one draw does not tell how large it is."""
+"""Elements of an output below which one draw does not show how large it is."""
 DRAWS = 8
 PIECES = 1 << 16
 """In how many pieces of neighbours larger tensors are drawn again: element by element took twelve times as long."""

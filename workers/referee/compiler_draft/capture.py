@@ -25,14 +25,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "max-autotune-no-cudagraphs": {"max_autotune": True, "coordinate_descent_tuning": True},
     "tuned": TUNED,
 }
-"""What the compiler is told, by the name of a way of compiling; the modes of torch.compile stand for options."""
+"""The compiler's options, by the name of a way of compiling; the modes of torch.compile stand for options."""
 _ARGUMENT = re.compile(r"L\['(\w+)'\]")
 _SIZE = re.compile(r"L\['(\w+)'\]\.size\(\)\[(\d+)\]")
 _STATE = re.compile(r"L\['self'\]((?:\._(?:modules|parameters|buffers)\['[^']+'\]|\.\w+)+)")
 _STEP = re.compile(r"\._(?:modules|parameters|buffers)\['([^']+)'\]|\.(\w+)")
 _MOST_WORDS = 300
 MOST_COPIED = 2 << 30
-"""Bytes of arguments that are copied for the compiler: beside more of them there is no room on a GPU."""
+"""Bytes of arguments that are copied for the compiler: with more of them there is no room on a GPU."""
 
 
 class _Caught(BaseException):
@@ -225,7 +225,8 @@ def _least(lower: int) -> int:
 
 
 def vector_macros() -> tuple[str, ...]:
-    """What torch's vector headers are told of this processor, as Inductor does; empty where it uses no vectors."""
+    """Macros that describe this processor to torch's vector headers, as Inductor does; empty where it uses no
+    vectors."""
     from torch._inductor.cpu_vec_isa import pick_vec_isa
 
     return tuple(str(macro) for macro in getattr(pick_vec_isa(), "_macro", ()))

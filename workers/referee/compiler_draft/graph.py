@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 class NoDraftError(Exception):
-    """There is no draft, and why: a sentence for people without its full stop."""
+    """There is no draft, and why: a sentence without its full stop."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,7 +53,7 @@ def analyse(
 
     `inputs` are what `get_inputs` returned, `init_inputs` what the module was built with; the bandwidths (GB/s), fp32
     rate (GFLOP/s) and size of the last-level cache come from the device's sheet; without a cache bandwidth every
-    working set is taken to come from memory. `size_numbers` false saves the traces with other sizes that tell which
+    working set is taken to come from memory. `size_numbers` false saves the traces with other sizes that show which
     numbers follow from sizes. What is not traced within the `limit` is not traced: there is no graph then, or it holds
     for these sizes only. The module is not changed. Never raises for what the module does.
     """

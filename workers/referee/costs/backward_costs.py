@@ -1,4 +1,4 @@
-"""What the backward pass of a problem costs at least, beside its forward.
+"""What the backward pass of a problem costs at least, in addition to its forward.
 
 Bytes: every cotangent is read and every gradient written once; inputs and parameters are counted by the forward, which
 may leave them in a cache. So the floor of both passes holds for a kernel that computes both at one go. FLOPs: one
@@ -49,7 +49,7 @@ def with_backward(analysis: ProblemAnalysis, problem: ReferenceProblem, device: 
 
 
 def _sources(analysis: ProblemAnalysis, inputs: Sequence[int], count: int, parameters: Sequence[str]) -> set[str]:
-    """Names in the graph of what is differentiated; of nested arguments, whose names the graph does not tell, all."""
+    """Names in the graph of what is differentiated; of nested arguments, whose names the graph does not record, all."""
     flat = len(analysis.inputs) == count
     found = {spec.name for index, spec in enumerate(analysis.inputs) if not flat or index in inputs}
     return found | {spec.name for spec in analysis.parameters if spec.origin in parameters}

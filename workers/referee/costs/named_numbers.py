@@ -20,7 +20,7 @@ BOUNDS = ("min", "max", "min_val", "max_val", "threshold", "lambd", "margin")
 OWN_BOUNDS = {"hardswish": (-3.0, 3.0), "hardsigmoid": (-3.0, 3.0)}
 """Bounds that an operator has without being given any."""
 DIVIDING = ("remainder", "fmod", "floor_divide", "div")
-"""Operators that round quotients; `div` where it is told to."""
+"""Operators that round quotients; `div` with a rounding mode."""
 MULTIPLES = (3, 5, 6, 9, -3, -5)
 """Times the divisor: for most divisors, the quotient of one of these floats rounds to a whole number and is none."""
 MOST = 8

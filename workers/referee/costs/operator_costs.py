@@ -65,9 +65,9 @@ SPREADING = _words(
     """var std var_mean std_mean native_layer_norm layer_norm native_group_norm group_norm native_batch_norm batch_norm
     _native_batch_norm_legit _native_batch_norm_legit_functional instance_norm cov corrcoef mean sqrt rsqrt"""
 )
-"""Operators of which a variance may be made: beside a large mean, hardly a digit of one is left."""
+"""Operators of which a variance may be made: next to a large mean, it loses nearly all of its digits."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")
-"""Operators that tell what is not finite from what is."""
+"""Operators that distinguish values that are not finite."""
 SOFTMAXES = _words("_softmax softmax _safe_softmax _log_softmax log_softmax logsumexp logcumsumexp")
 LARGEST = _words("amax max maximum")
 """With an exponential, these make a softmax that is written out."""
@@ -244,8 +244,8 @@ def flops_of(item: Operator, shapes: Mapping[str, tuple[int, ...]]) -> int:
 
 
 def longest_sum(analysis: ProblemAnalysis) -> float:
-    """Terms of the longest sum in a graph, at most: matrix products and convolutions tell by their flops, norms and the
-    like add up what one leading index holds."""
+    """Terms of the longest sum in a graph, at most: matrix products and convolutions by their flops, norms and the like
+    add up what one leading index holds."""
     specs = (*analysis.inputs, *analysis.parameters, *analysis.constants)
     shapes = {spec.name: spec.shape for spec in (*specs, *(one for item in analysis.operators for one in item.outputs))}
     longest = 1.0

@@ -1,4 +1,4 @@
-"""How long a reference's operators take by themselves, without what its own code does beside them.
+"""How long a reference's operators take by themselves, without what its own code does besides.
 
 Its exported graph is run, or where there is none the time that PyTorch spends inside of operators is added up.
 """

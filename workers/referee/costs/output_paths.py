@@ -23,7 +23,7 @@ COUNTING = frozenset(["abs", "neg", "arange", "one_hot", "repeat_interleave"])
 """Operators by whose presence whole numbers may be places, counts or amounts: the dtype's ends then mean nothing, or
 have no negative."""
 VALUED = frozenset(["cummax", "cummin", "kthvalue", "median", "nanmedian", "sort", "topk"])
-"""Operators that return values first: which of equal ones was chosen, only the places beside these tell."""
+"""Operators that return values first: which of equal ones was chosen shows only in the places returned with them."""
 CLAMPS = frozenset(["clamp", "clip", "hardtanh"])
 ROUNDERS = CONVERTING | VIEWS | {"ceil", "floor", "round", "trunc"}
 """Operators that leave numbers where they are, nearly: between two whole numbers that bound them."""
@@ -70,8 +70,8 @@ def settles_ties(analysis: ProblemAnalysis) -> bool:
 
 
 def chooses_computed(analysis: ProblemAnalysis) -> bool:
-    """Whether values are chosen that are computed: terms that all have in common may drown in float64 what tells them
-    apart."""
+    """Whether values are chosen that are computed: terms that all have in common may drown in float64 what
+    distinguishes them."""
     paths = _Paths(analysis)
     chosen = [item for item in analysis.operators if base_name(item.target) in CHOOSERS | {"argmin", "argmax"}]
     return any(not paths.is_exact(name) for item in chosen for name in _operands(item))

@@ -1,4 +1,4 @@
-"""The generalization gate: shapes, values and parameters that nobody announced, and the held-out input sets."""
+"""The generalization gate: shapes, values and parameters that were not announced, and the held-out input sets."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ MOST_ALONE = 6
 """Groups of dimensions that take each kind of size alone."""
 
 MORE_ROWS = (2, 8, 32, 128)
-"""Times the rows, beside indices."""
+"""Times the rows, next to indices."""
 LONG = (1 << 16, 5 << 14)
 """Sizes that 16 bits do not count."""
 BEYOND = 8
@@ -99,10 +99,10 @@ SHORT = 5
 """Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
 ANNOUNCED_ONLY = "PROVEN FOR THE ANNOUNCED SIZES OF"
 SHORTER, CALLS = 16, 3
-"""Factor by which the longest size is shorter where a call did not end, and the calls of which the fastest tells."""
+"""Factor by which the longest size is shorter where a call did not end, and the calls of which the fastest counts."""
 SLOWER = 2 * SHORTER**3
 """Factor by which the longer one may be slower: a kernel may need the cube of a size, as for a power of a matrix."""
-MOST_TOLD = 6
+MAX_NAMED = 6
 """Dimensions that are named."""
 MOST_SPREAD = 2
 MOST_EXCHANGED = 4
@@ -220,8 +220,8 @@ def _tell_unchanged(trial: Trial, groups: list[SizeGroup]) -> None:
     names = _owners(trial.state.problem.argument_names, arguments)
     found = [f"`{names[place]}` (dimension {axis}: {shapes[place][axis]})" for place, axis in named]
     if found:
-        rest = f" and {len(found) - MOST_TOLD} more" if len(found) > MOST_TOLD else ""
-        trial.notes.append(f"{ANNOUNCED_ONLY} {', '.join(found[:MOST_TOLD])}{rest}: no call had another one")
+        rest = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        trial.notes.append(f"{ANNOUNCED_ONLY} {', '.join(found[:MAX_NAMED])}{rest}: no call had another one")
 
 
 def _on_further_sets(trial: Trial, notes: list[str]) -> GateFinding | None:
@@ -498,7 +498,7 @@ def _reaching(trial: Trial, axes: Axes, own: int, found: tuple[list[Any], Change
 
 
 def _fastest_s(state: ReferenceState, call: list[Any]) -> float:
-    """Seconds of the fastest of a few runs of the reference: on a busy machine, one tells little."""
+    """Seconds of the fastest of a few runs of the reference: on a busy machine, one is not enough."""
     found = list[float]()
     for _ in range(CALLS):
         began = time.monotonic()

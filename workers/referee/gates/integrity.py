@@ -85,7 +85,7 @@ def _foreign_time(trial: Trial) -> GateFinding | None:
 def _unseen(trial: Trial) -> str:
     """What the gate could not see here, as the end of its sentence."""
     why = "" if trial.seen_time is None else trial.seen_time.whole_life.why
-    return f"; NOT SEEN: whose code did the work, since this machine lets nobody sample it ({why})" if why else ""
+    return f"; NOT SEEN: whose code did the work, since this machine does not permit sampling ({why})" if why else ""
 
 
 def _remembered(trial: Trial, measured: Measured) -> GateFinding | None:

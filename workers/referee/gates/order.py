@@ -24,7 +24,7 @@ GATES: dict[GateName, Gate] = {
 }
 """The first failure ends the trial."""
 NOT_IN_A_QUICK_LOOK = (GateName.INTEGRITY, GateName.GENERALIZATION)
-"""Nobody looks for cheats there, so nothing is accepted by it."""
+"""Cheats are not looked for there, so nothing is accepted by it."""
 
 
 def examine(name: GateName, trial: Trial) -> GateFinding:

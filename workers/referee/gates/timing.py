@@ -31,7 +31,7 @@ UNSTEADY_SETS = 0.25
 """Share of the input sets, the first one aside, whose figures may be unsteady or lacking: of forty some are by chance.
 Wide intervals are part of the objective's; sets without a figure are left out of it, and named."""
 ASKED_FROM = 1.2
-"""Speedup from which on it is asked whether the reference is slow: beside one that is, every kernel is faster."""
+"""Speedup from which on it is asked whether the reference is slow: next to one that is, every kernel is faster."""
 QUICK_LOOK = SamplingBudget(seconds=1.0, least=30, most=100)
 """For the candidate alone."""
 NO_STEADIER = 2.0
@@ -48,7 +48,7 @@ def examine(trial: Trial) -> GateFinding:
 
 
 def _alone(trial: Trial) -> GateFinding:
-    """The candidate's calls alone, beside what is known of the baselines. Never fails."""
+    """The candidate's calls alone, with what is known of the baselines. Never fails."""
     arguments = trial.draw(0, OWN)
     with trial.phase("timing"):
         cost = trial.state.bench.own_cost(0, arguments, trial.state.metas(0))
@@ -93,7 +93,9 @@ def _in_turns(trial: Trial) -> GateFinding:
             unsteady += 1
             if _may_lack(trial, measured.number) and unsteady <= UNSTEADY_SETS * len(trial.measured):
                 name = trial.state.problem.set_names[measured.number]
-                trial.notes.append(f"left out: {name}, whose calls cannot be told from calls that compute nothing")
+                trial.notes.append(
+                    f"left out: {name}, whose calls cannot be distinguished from calls that compute nothing"
+                )
                 continue
             return _without_figure(measured)
         trial.shapes.append(trial.named(result, measured.number))
@@ -119,8 +121,8 @@ def _in_turns(trial: Trial) -> GateFinding:
     notes += why_not_the_medians(trial.measured[0], first)
     cost = _reference_cost(trial)
     if cost is not None and cost.is_slow:
-        return suspicious("; ".join([*_told(trial), str(cost), *notes]))
-    return passed("; ".join([*_told(trial), *notes]))
+        return suspicious("; ".join([*_figures(trial), str(cost), *notes]))
+    return passed("; ".join([*_figures(trial), *notes]))
 
 
 def _reference_cost(trial: Trial) -> ReferenceCost | None:
@@ -143,7 +145,7 @@ def _may_lack(trial: Trial, number: int) -> bool:
     return number != 0 and trial.state.is_one_of_many and trial.state.problem.objective == Objective()
 
 
-def _told(trial: Trial) -> list[str]:
+def _figures(trial: Trial) -> list[str]:
     """The figures that count, and where the kernel collapses."""
     found = headline(trial.state.problem.objective, trial.shapes)
     low, high = found.speedup.ci95 or (0.0, 0.0)
@@ -153,15 +155,15 @@ def _told(trial: Trial) -> list[str]:
     text = f"{found.latency.median_us:.1f} µs, {found.speedup.best_baseline:.2f}× {rival} ({low:.2f}–{high:.2f})"
     with_held_out = headline(trial.state.problem.objective, trial.shapes, trial.held_out)
     collapse = with_held_out.objective.collapse
-    told = [f"{text}, {of}" if of else text]
-    return told if collapse is None else [*told, f"it collapses: {collapse}"]
+    figures = [f"{text}, {of}" if of else text]
+    return figures if collapse is None else [*figures, f"it collapses: {collapse}"]
 
 
 def _without_figure(measured: Measured) -> GateFinding:
     """Why there is none: the candidate's doing only where all else could be measured.
 
     Raises `InfrastructureError` where that is not so: a machine that is too busy does not know what its own protocol
-    takes, or cannot tell the reference's calls from none either."""
+    takes, or cannot distinguish the reference's calls from empty ones either."""
     samples = measured.samples
     known = f"known only to within {1e6 * samples.off.shorter_s:.1f} µs"
     if samples.off.shorter_s > widest(samples) or not is_told(samples.baseline, samples.off):
@@ -174,8 +176,8 @@ def _without_figure(measured: Measured) -> GateFinding:
         _blame_the_machine(measured)
         return failed(f"no stable measurement: calls of about {_in_us(samples.candidate)} µs vary too much")
     return failed(
-        f"too fast to be measured: a call cannot be told from one that computes nothing, whose cost is {known}; make "
-        f"the problem larger"
+        f"too fast to be measured: a call cannot be distinguished from one that computes nothing, whose cost is "
+        f"{known}; make the problem larger"
     )
 
 

@@ -91,7 +91,7 @@ class Limits:
         return None if places and (whole or not may_move) else kept
 
     def broken_size(self, one: ArgumentConstraint, announced: Any, other: Any) -> str | None:
-        """What is wrong with the sizes of an argument beside those of `get_inputs`; None where nothing is."""
+        """What is wrong with the sizes of an argument, given those of `get_inputs`; None where nothing is."""
         if one.fixed or not one.has_sizes:
             return None
         pairs = list(zip(flatten(announced), flatten(other), strict=False))

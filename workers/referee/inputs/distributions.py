@@ -120,12 +120,12 @@ class Distribution:
     uneven: bool = False
     """Whether the entries of sparse matrices lie elsewhere: many in a few rows, none in some."""
     about_nan: bool = False
-    """Whether it is tried where the reference tells what is not finite from what is: then everything is judged."""
+    """Whether it is tried where the reference detects what is not finite: then everything is judged."""
     with_nan: Transform | None = None
     """Applied to every tensor of floats that holds NaN, where those are what changes."""
     steady: bool = False
     """Whether it is tried only where the reference itself stays exact: what overflows inside of it, or hangs on a
-    rounding, is no matter of a kernel's precision."""
+    rounding, does not depend on a kernel's precision."""
     own_cotangents: bool = False
     """Whether cotangents stay as they are drawn, as of what is about the arguments of a forward."""
     layout: int = DENSE
@@ -133,8 +133,7 @@ class Distribution:
 
     @property
     def may_overflow(self) -> bool:
-        """Whether a draw on which the reference overflows was not meant to tell anything: those that were tried before
-        did not."""
+        """Whether elements that overflow in the reference are not judged on this draw."""
         return self.transform is not None and self.finite and not (self.by_element or self.about_nan)
 
 
@@ -232,8 +231,8 @@ MINUTE = (
 
 
 def alone(distribution: Distribution, number: int) -> Distribution:
-    """The same of one continuous tensor, by its number among these: the others are as drawn. What is lost beside a huge
-    one is lost as a part of the whole, so no row is judged by itself."""
+    """The same of one continuous tensor, by its number among these: the others are as drawn. What is lost next to a
+    huge one is lost as a part of the whole, so no row is judged by itself."""
     return replace(distribution, name=f"{distribution.name} (in tensor {number + 1} alone)", only=number, piles_up=True)
 
 
@@ -268,7 +267,7 @@ ALL_MAGNITUDES = Distribution(name="floats of all magnitudes as", transform=all_
 ADJACENT = Distribution(name="neighbouring floats as", transform=adjacent)
 SUBNORMAL = Distribution(name="subnormal floats among", transform=subnormal)
 """Tried where the reference only compares, moves or selects floats: no rounding hides what a kernel takes for equal, or
-for zero. Whoever flushes numbers to zero is as right; see `flushed`."""
+for zero. A kernel that flushes numbers to zero is right too; see `flushed`."""
 ENDS = Distribution(name="ends of the range among", transform=to_its_ends, has_ties=True)
 """Tried where the reference takes no wide values: it has a domain."""
 WHOLE_TURNS = Distribution(name="whole and wide", transform=whole_and_wide, steady=True)
@@ -285,7 +284,7 @@ ENDED = (
     Distribution(name="lower end", transform=lower_end, harsh=True, steady=True, has_ties=True),
 )
 """Tried where the reference has a sigmoid or the like, or where numbers are drawn from zero to one: what fades in every
-draw stays there, and what is faint beside the rest is all that there is."""
+draw stays there, and what is faint next to the rest is all that there is."""
 MANY_FEATURES = Distribution(name="row by row other", transform=of_many_features, steady=True)
 FLATTER = Distribution(name="flatter", transform=flatter, steady=True)
 """The first of them on which the reference is exact, also where it chooses among values that it computes."""
@@ -431,7 +430,7 @@ def nudged(arguments: list[Any], by: float = ROUNDING, *, apart: bool = False) -
 
 def without_ties(arguments: list[Any], *, later_is_larger: bool) -> list[Any]:
     """Arguments in float64 of which no two equal values but zeros are equal any more: the later one is the larger one,
-    or the smaller one. Those that a float tells apart stay in their order."""
+    or the smaller one. Those that differ as floats stay in their order."""
 
     def apart(tensor: torch.Tensor) -> torch.Tensor:
         if not tensor.is_floating_point():

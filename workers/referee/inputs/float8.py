@@ -15,7 +15,7 @@ LEAST_SHARE = 1e-4
 """Share of results that may be one step off in any case. A sum in float in another order is (2^-23 · 16, times some)
 off by 1e-6 of a step in the mean, long ones by 2e-5; in half precision 4e-3 of the results are."""
 FAINT = 2e-5
-"""Of the root mean square: what is off by no more is no matter of steps, which are arbitrarily small about zero."""
+"""Of the root mean square: what is off by no more is not counted in steps, which are arbitrarily small about zero."""
 WIDEST = 0.5
 """Of the largest number: where most of a changed draw ends that would lie beyond it."""
 
@@ -48,7 +48,7 @@ def narrowed(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 def steps_apart(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """For each pair of finite numbers how many representable ones lie between them, counting one of the two. Zero and
-    its negative are one number; what is off by hardly anything beside the whole is not off."""
+    its negative are one number; what is negligible next to the whole is not off."""
     apart = (_places(one) - _places(other)).abs()
     wide, wanted = one.float(), other.float()
     finite = torch.where(torch.isfinite(wanted), wanted, 0.0)

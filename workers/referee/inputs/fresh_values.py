@@ -4,12 +4,12 @@ Drawing from the problem itself is the real thing, and small inputs are drawn fo
 longer to draw than to compute with (16.8 million normals: 110 ms on two cores), so most calls get a *mixture*: element
 `i` is `a[i] + w[i] * (b[i] - a[i])`, where `a` and `b` are windows at random places of two draws of a pool, and `w` is
 one of a pool of weights. That takes 8 ms, no longer than to rescale one draw. Values stay within the draws' range, and
-neither products, prefix sums nor sorted orders of earlier inputs tell those of a new one: every call pairs other
+neither products, prefix sums nor sorted orders of earlier inputs predict those of a new one: every call pairs other
 elements with other weights.
 
 Windows are right only where any place could hold any value. A tensor with a structure (triangular, symmetric, sorted,
-normalised rows, whole numbers, masks) is taken from a draw as it is. And some calls, which nobody can tell beforehand,
-are on draws that were made for them alone: who is slower there, or wrong, remembers.
+normalised rows, whole numbers, masks) is taken from a draw as it is. And some calls, which a candidate cannot predict,
+are on draws that were made for them alone: a kernel that is slower there, or wrong, remembers.
 """
 
 from __future__ import annotations

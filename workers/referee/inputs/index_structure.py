@@ -64,7 +64,7 @@ def index_structure(tensors: Sequence[torch.Tensor]) -> IndexStructure | None:
 
 
 def _counted(starts: torch.Tensor) -> int:
-    """The entries that starts tell of; 0 where a tensor holds no starts."""
+    """The entries that starts divide; 0 where a tensor holds no starts."""
     if starts.numel() < 3 or int(starts[0]) != 0 or not bool((starts[1:] >= starts[:-1]).all()):
         return 0
     return int(starts[-1])

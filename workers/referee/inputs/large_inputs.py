@@ -1,8 +1,8 @@
 """What is different where a call's tensors take a good part of a GPU's memory.
 
 Judging needs them several times: in the candidate's process, in the baseline's, and in the referee as inputs, as what
-was returned and as what was expected. From `LARGE_BYTES` on whoever is not at work gives its memory back, a batch is
-one call, and how exact the reference is in float64 is measured on a part.
+was returned and as what was expected. From `LARGE_BYTES` on a process that is not at work gives its memory back, a
+batch is one call, and how exact the reference is in float64 is measured on a part.
 """
 
 from __future__ import annotations

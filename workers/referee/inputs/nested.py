@@ -30,8 +30,8 @@ def of_other_lengths(
     arguments: list[Any], another: list[Any], generator: random.Random | None = None
 ) -> Iterator[tuple[str, list[Any]]]:
     """Arguments whose lists have one item less, one more, about as `another` draw has it, and one only, and whose dicts
-    lack a key or have one that nobody knows; each with what to call it. Lists of one length change together, and where
-    these are of several kinds, each kind alone too."""
+    lack a key or have an unknown one; each with what to call it. Lists of one length change together, and where these
+    are of several kinds, each kind alone too."""
     generator = generator or random.SystemRandom()
     if [path for path, _ in leaves(arguments)] != [path for path, _ in leaves(another)]:
         return

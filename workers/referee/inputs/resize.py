@@ -86,10 +86,10 @@ def resized_at(
 ) -> list[torch.Tensor] | None:
     """Inputs of which dimensions of one size have a new size, larger ones repeating what is there.
 
-    With `apart`, general numbers are not repeated as they are, but a little smaller: for references that may choose
-    among equals as they like. Indices, lengths and offsets within a dimension that is cut stay within it. None
-    where the new size would break a structure: a triangle, symmetry, indices that all differ. Where `steps` says
-    what sizes are multiples of, the size is the next legal one."""
+    With `apart`, general numbers are not repeated as they are, but a little smaller: for references that may choose any
+    of equals. Indices, lengths and offsets within a dimension that is cut stay within it. None where the new size would
+    break a structure: a triangle, symmetry, indices that all differ. Where `steps` says what sizes are multiples of,
+    the size is the next legal one."""
     size = tensors[axes[0][0]].shape[axes[0][1]]
     legal = legal_size(new, size, axes, steps) if size else None
     if legal is None:

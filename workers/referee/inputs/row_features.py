@@ -17,9 +17,9 @@ LIKED = 1 / 16
 FONDNESS = 4.0
 """By how many standard deviations."""
 FLATTENED = 1 / 16
-"""What is left of the values beside one that is high, or beside stripes."""
+"""Factor of the other values where one is high, or next to stripes."""
 LOWEST, HIGHEST = 5.0, 16.0
-"""Height of one value over the rest of its row, in standard deviations: beside it each other term of a softmax is
+"""Height of one value over the rest of its row, in standard deviations: next to it each other term of a softmax is
 faint, and all of them together are not."""
 LANES, MOST_LANES = 8, 32
 """Stripes are as many places apart as lanes of vectors are, times up to so many."""

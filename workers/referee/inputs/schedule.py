@@ -1,6 +1,6 @@
 """Which draws a candidate will be tried on, and drawing them while something else is waited for.
 
-Every candidate gets draws of its own, under seeds nobody else knows; only the referee ever holds them.
+Every candidate gets draws of its own, under seeds that only the referee ever holds.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from workers.referee.inputs.value_structure import (
 MOST_WHOLE = 1 << 23
 """Elements of masks and whole numbers up to which a structure is looked for."""
 LEAST_ROW = 4
-"""Elements of a mask's rows from which on their structure tells."""
+"""Elements of a mask's rows from which on their structure is no chance."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ RUN = 64
 """Elements in a row among which some change."""
 TRIES = 8
 SHARES = (1 / 3000, 1 / 300)
-"""Of itself, by which a number changes: whoever rounds it takes it for the same."""
+"""Of itself, by which a number changes: a kernel that rounds it takes it for the same."""
 MOST_SMALL = 64
 """Elements of a small tensor."""
 _GENERATOR = random.SystemRandom()

@@ -22,7 +22,7 @@ PATTERN = 4099
 FAINT = 1 / 32
 """Factor of a block that keeps signs and range."""
 OUTSIZED = 1e6
-"""Height of one element over the others: of what is added to it and taken off again, hardly a digit is left."""
+"""Height of one element over the others: what is added to it and taken off again loses nearly all digits."""
 SPIKE = 256.0
 """Height of a spike over the largest magnitude around it."""
 ODD = 0x1E3779B97F4A7C15
@@ -85,7 +85,7 @@ def offset(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def displaced(tensor: torch.Tensor) -> torch.Tensor:
-    """A mean of `DISPLACED` standard deviations: of a variance that is summed in one pass, hardly a digit is left."""
+    """A mean of `DISPLACED` standard deviations: a variance that is summed in one pass loses nearly all digits."""
     return tensor + DISPLACED * float(sampled_values(tensor).double().std())
 
 
@@ -109,7 +109,7 @@ def with_outsized(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def outsized(tensor: torch.Tensor, place: int) -> torch.Tensor:
-    """One leading slice so large that beside it all others are nothing, and their squares with it."""
+    """One leading slice so large that next to it all others are nothing, and their squares with it."""
     largest = torch.finfo(tensor.dtype).max ** OF_EXPONENTS
     changed = tensor.clone()
     changed[place] = _of_magnitude(tensor[place], largest)
@@ -145,7 +145,7 @@ def spikes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _spiked(tensor: torch.Tensor, pairs: int) -> torch.Tensor:
-    """No two spikes are equal where the dtype can tell them apart: a choice among equals is nobody's business."""
+    """No two spikes are equal where the dtype can distinguish them: a choice among equals is not judged."""
     changed = tensor.clone().reshape(-1)
     places = torch.randint(0, changed.numel(), (2 * pairs,), device=tensor.device)
     height = min(WIDEST, SPIKE * magnitude(tensor))
@@ -247,7 +247,7 @@ def other_places(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def beyond(tensor: torch.Tensor) -> torch.Tensor:
-    """Values far beyond those that occur, as the dtype permits: who reads only their lowest byte shows it."""
+    """Values far beyond those that occur, as the dtype permits: a kernel that reads only their lowest byte is wrong."""
     largest = max(1, int(tensor.abs().max()))
     factor = max(1, WIDEST_WHOLE[tensor.dtype] // (largest + 1))
     return tensor * factor + torch.randint(0, factor, tensor.shape, device=tensor.device).to(tensor.dtype)
@@ -323,7 +323,8 @@ def _runs(count: int, size: int, device: torch.device) -> torch.Tensor:
 def any_code(tensor: torch.Tensor) -> torch.Tensor:
     """A value that occurs, everywhere: the least, the largest or any, each as often."""
     some = tensor.reshape(-1)[int(torch.randint(0, tensor.numel(), ()))]
-    return torch.full_like(tensor, random.choice((some, tensor.min(), tensor.max())).item())  # noqa: S311 - seeded with the draw
+    code = random.choice((some, tensor.min(), tensor.max()))  # noqa: S311 - seeded with the draw
+    return torch.full_like(tensor, code.item())
 
 
 def general(tensor: torch.Tensor) -> torch.Tensor:
@@ -492,7 +493,7 @@ def _half_of_each(rows: torch.Tensor) -> torch.Tensor:
 
 
 def degenerate(tensor: torch.Tensor) -> torch.Tensor:
-    """Rows of zeros, of zeros up to a random place, of one value, of long runs of their ends and of one sign, beside
+    """Rows of zeros, of zeros up to a random place, of one value, of long runs of their ends and of one sign, next to
     rows as they were; where there are more dimensions, a leading slice of zeros too, and of another one a slice of
     zeros and one of one value."""
     rows = padded(tensor).view(rows_of(tensor).shape).clone()
@@ -539,7 +540,7 @@ def minus_infinity(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def row_of_nan(tensor: torch.Tensor) -> torch.Tensor:
-    """A row of NaN, beside rows as they were but for the bits of their NaN."""
+    """A row of NaN, next to rows as they were but for the bits of their NaN."""
     rows = rows_of(tensor).clone()
     rows[int(torch.randint(0, rows.shape[0], ()))] = math.nan
     return of_other_bits(rows.view(tensor.shape))

@@ -1,7 +1,7 @@
 """Arguments that are the same in every draw, and other values that a caller could give for them.
 
-A mask that lets everything through, offsets of equal segments, `steps=3`: as long as such a leaf of the arguments
-never changes, nothing tells a kernel that reads it from one that does not. So each takes other values, of those that
+A mask that lets everything through, offsets of equal segments, `steps=3`: as long as such a leaf of the arguments never
+changes, nothing distinguishes a kernel that reads it from one that does not. So each takes other values, of those that
 keep what can be seen of its structure: order, different values in a row, equal sums of rows, a triangle, symmetry,
 where a sequence begins and ends, a sum that is another tensor's size, and leaves that follow from one another (lengths
 from offsets). Then each takes a few that lack a structure which callers need not keep (`loosened`). A number that
@@ -121,9 +121,9 @@ def variations(
         others = in_place_of_none(tensors)
     for other in others:
         derived = _derived(found, place, other)
-        surely = {index: value for index, value in derived.items() if isinstance(value, torch.Tensor)}
-        ways: list[dict[int, Any]] = [derived, surely]  # a number may follow by chance
-        for changes in ways if len(surely) < len(derived) else ways[:1]:
+        of_tensors = {index: value for index, value in derived.items() if isinstance(value, torch.Tensor)}
+        ways: list[dict[int, Any]] = [derived, of_tensors]  # a number may follow by chance
+        for changes in ways if len(of_tensors) < len(derived) else ways[:1]:
             changed = [changes.get(index, old) for index, old in enumerate(found)]
             changed[place] = other
             places = frozenset(index for index, old in enumerate(found) if not _is_same(old, changed[index]))
@@ -410,7 +410,7 @@ def _other_order(rows: torch.Tensor) -> torch.Tensor | None:
     strict = bool((upward[:, 1:] > upward[:, :-1]).all())
     low, high, inside = upward[:, :1], upward[:, -1:], rows.shape[1] - 2
     step = torch.arange(1, inside + 1, device=rows.device) if strict else 0
-    room = high - low - (inside + 1 if strict else 0)  # what is left to distribute beside steps of one
+    room = high - low - (inside + 1 if strict else 0)  # what is left to distribute besides steps of one
     spread = (torch.rand(rows.shape[0], inside, dtype=torch.float64, device=rows.device) * (room + 1)).long()
     changed = upward.clone()
     changed[:, 1:-1] = low + spread.clamp(max=room).sort(dim=-1).values + step

@@ -98,8 +98,8 @@ def may_be_any(tensor: torch.Tensor) -> bool:
 
 
 def hold_any_whole(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether tensors hold such numbers, and beside them no other whole ones but codes: what is compared with places
-    or offsets is one too."""
+    """Whether tensors hold such numbers, and no other whole ones but codes: what is compared with places or offsets is
+    one too."""
     whole = [one for one in tensors if one.dtype in WHOLE_DTYPES and one.numel() > 1]
     return any(map(are_numbers, whole)) and all(are_numbers(one) or is_code(one) for one in whole)
 
@@ -120,7 +120,7 @@ def _are_loose(tensor: torch.Tensor) -> bool:
 def differ_along(tensor: torch.Tensor, dim: int) -> bool:
     """Whether no line of a tensor along a dimension holds a number twice."""
     lines = tensor.movedim(dim, -1)
-    for some in (lines[:FEW_WHOLE], lines) if tensor.dim() > 1 else (lines,):  # those few tell in most cases
+    for some in (lines[:FEW_WHOLE], lines) if tensor.dim() > 1 else (lines,):  # those few decide in most cases
         ordered = some.sort(dim=-1).values
         if bool((ordered[..., 1:] == ordered[..., :-1]).any()):
             return False

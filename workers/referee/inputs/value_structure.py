@@ -18,7 +18,7 @@ MANY_ZEROS = 0.05
 TOGETHER = 0.5
 """How many of the neighbours that zeros by chance would have are numbers where zeros lie together."""
 LEAST_PAIRS = 64
-"""Neighbours that tell."""
+"""Neighbours that are enough to decide."""
 
 
 def has_many_zeros(tensor: torch.Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""What a problem with a backward pass differentiates, found out by running its reference once with a graph."""
+"""What a problem with a backward pass differentiates, determined by running its reference once with a graph."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def plan_of(model: torch.nn.Module, arguments: Sequence[Any]) -> StepPlan:
 
 
 def gradient_names(plan: StepPlan, model: torch.nn.Module, arguments: Sequence[Any]) -> tuple[str, ...]:
-    """How people call the gradients of a plan, in order: by the names of forward's arguments and of parameters."""
+    """Names of the gradients of a plan, in order: by the names of forward's arguments and of parameters."""
     parameters = list(inspect.signature(model.forward).parameters)
     plain = len(parameters) == len(arguments) and all(len(flatten(one)) <= 1 for one in arguments)
     owners = [name for name, one in zip(parameters, arguments, strict=False) for _ in flatten(one)] if plain else []

@@ -15,7 +15,7 @@ from workers.ipc.tensors import flatten
 COPIES = 12
 """Inputs of a call that one process holds at a time, about: draws of its own, doubles, outputs and slots."""
 SHOWN = 5
-"""Refused entries that a note tells of."""
+"""Refused entries that a note names."""
 Source = Callable[[], Any]
 
 
@@ -28,7 +28,7 @@ class ListedShapes:
     others: tuple[Source, ...] = ()
     """Some of the other entries, drawn anew by each referee: held out."""
     notes: tuple[str, ...] = ()
-    """What people should know: the plan of a sample, duplicates, refused entries."""
+    """Notes for the report: the plan of a sample, duplicates, refused entries."""
 
 
 def arranged(
@@ -98,7 +98,7 @@ def _notes(doubles: int, refused: Sequence[str], usable: int, chosen: int, drawn
         )
     if refused:
         more = f"; and {len(refused) - SHOWN} more" if len(refused) > SHOWN else ""
-        notes.append(f"SHAPES: {len(refused)} refused, the rest goes on: {'; '.join(refused[:SHOWN])}{more}")
+        notes.append(f"SHAPES: {len(refused)} refused, the rest is used: {'; '.join(refused[:SHOWN])}{more}")
     if chosen < usable:
         notes.append(
             f"SHAPES: {chosen} of {usable} shapes are announced and timed, evenly by rank of size with the smallest "

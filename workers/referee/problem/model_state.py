@@ -1,7 +1,7 @@
 """What a call leaves in the model: parameters and buffers that the reference's forward changes.
 
-Batch normalisation in training counts its batches and follows their statistics. Whoever puts a kernel in the place of
-such a module gets the next epoch's results from what the kernel left there.
+Batch normalisation in training counts its batches and follows their statistics. With a kernel in the place of such a
+module, the next epoch's results depend on what the kernel left there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Named = dict[str, torch.Tensor]
 
 
 def changed_names(problem: ReferenceProblem) -> tuple[str, ...]:
-    """The buffers that a call changes, and the parameters: those are large, and their versions tell. The model is as
+    """The buffers that a call changes, and the parameters: those are large, and their versions show it. The model is as
     the call left it. Raises `Refused`, also where a buffer is of another size then."""
     buffers = {name: tensor.clone() for name, tensor in problem.model.named_buffers()}
     versions = {name: tensor._version for name, tensor in problem.model.named_parameters()}

@@ -1,5 +1,5 @@
 """Does a problem leave PyTorch and our own modules as it finds them? What it changes there holds for the baseline that
-a candidate is timed beside, too, and for what is said of the problem itself: its operators and their time."""
+a candidate is timed against, too, and for what is said of the problem itself: its operators and their time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def changed(found: Mapping[str, Any]) -> str | None:
-    """The first of what was found that is another now; what has come since is nobody's."""
+    """The first setting that differs from what was found; settings added since are ignored."""
     now = as_found()
     for name, value in found.items():
         other = now.get(name)

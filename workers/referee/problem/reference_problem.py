@@ -102,7 +102,7 @@ class ReferenceProblem:
         self._output_metas: dict[str, list[TensorMeta]] = {}
         """Of what a call returns, by what is called and what its arguments are but for the tensors' values."""
         self.gradient_names: tuple[str, ...] = ()
-        """How people call the gradients that are judged; empty where only the forward pass is."""
+        """Names of the gradients that are judged; empty where only the forward pass is."""
         self.step = self._step()
         """Forward and backward as one call, where the problem asks for gradients."""
 
@@ -207,7 +207,7 @@ class ReferenceProblem:
         return list(arguments)
 
     def _argument(self, number: int) -> str:
-        """What people call an argument of `forward`."""
+        """The name of an argument of `forward`."""
         names = self.argument_names
         return f"`{names[number]}`" if number < len(names) else f"argument {number}"
 

@@ -1,4 +1,4 @@
-"""What a reference does beside returning something: it changes arguments, or returns memory that others have too."""
+"""What a reference does besides returning something: it changes arguments, or returns memory that others have too."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class RunQueue:
         self._before = self._waits()
 
     def waited_s(self) -> float:
-        """Seconds of the thread that waited longest since `restart`; 0 where the kernel does not tell."""
+        """Seconds of the thread that waited longest since `restart`; 0 where the kernel does not report it."""
         waits = self._waits().items()
         return max((seconds - self._before.get(thread, 0.0) for thread, seconds in waits), default=0.0)
 

@@ -23,9 +23,9 @@ LARGEST = 10.0
 ZEROS, ZEROS_OF_MATRIX = 8, 256
 """Of so many elements of a vector, or a matrix, one is zero."""
 FEWEST = 4
-"""Elements of a vector of which one may be zero: the others still tell something."""
+"""Elements of a vector of which one may be zero: the others still show something."""
 NOISE = 0.1
-"""What a matrix with a structure has besides, in proportion."""
+"""Noise on top of a matrix's structure, in proportion."""
 FAINT = 1e-3
 """What one column is multiplied by."""
 

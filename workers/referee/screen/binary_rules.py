@@ -125,8 +125,8 @@ _PYTHON_PERMITTED = re.compile(
     r"Py_(?:BuildValue|DecRef|EnterRecursiveCall|GetVersion|IncRef|IsInitialized|IsNone|IsTrue|IsFalse|Is|"
     r"LeaveRecursiveCall|NewRef|XNewRef)|_Py_\w+"
 )
-"""Of the interpreter's functions: those on objects of one's own. What imports modules, runs texts, or tells frames and
-what they see is on no list: a module names what it uses, in Python."""
+"""Of the interpreter's functions: those on objects of one's own. What imports modules, runs texts, or reveals frames
+and what they see is on no list: a module names what it uses, in Python."""
 _PYTHON_OF_HEADERS = frozenset({
     "PyEval_GetBuiltins", "PyFrame_GetBack", "PyFrame_GetCode", "PyFrame_GetLineNumber", "PyInterpreterState_GetDict",
 })  # fmt: skip
@@ -292,7 +292,7 @@ def _refused_of_torch(name: str, library: frozenset[str]) -> str | None:
 
 
 def _is_permitted_kernel(mangled: str | None, library: frozenset[str]) -> bool:
-    """Whether the function that a mangled name goes on with (`7softmaxERK…`) allocates, views or is permitted."""
+    """Whether the function that a mangled name continues with (`7softmaxERK…`) allocates, views or is permitted."""
     match = re.match(r"(\d+)", mangled or "")
     if match is None or mangled is None:
         return False
@@ -330,7 +330,7 @@ def _refused_inside(one: ReachedName, root: str) -> str | None:
     """Why a name of the last module on the way may not be used, or that module as a value."""
     module = one.modules[-1]
     if one.handed_on:
-        return "is handed on as a value: names are read off it where nobody sees which"
+        return "is passed on as a value, so the names that are read from it cannot be checked"
     if one.name == module:
         return None
     if module == "sys" and len(parts := one.name.split(".")) > 2 and parts[2] not in PERMITTED_OF_STREAMS:

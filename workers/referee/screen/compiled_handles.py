@@ -22,7 +22,7 @@ class Handles:
         self._names: set[str] = set()
         self._plain: set[str] = set()
         self._asking: set[str] = set()
-        """Functions whose results are being found out: one that calls its own name says nothing by that."""
+        """Functions whose results are being resolved: one that calls itself adds nothing."""
         self._classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
         self._objects: set[str] = set()
         """Names and attributes that hold an instance of a class of the module."""

@@ -22,7 +22,7 @@ class Mention:
     line: int
     name: str
     arguments: str = ""
-    """Of a call: what stands between its parentheses, where the reader tells."""
+    """Of a call: what stands between its parentheses, where the reader reports it."""
 
 
 @dataclass(kw_only=True)

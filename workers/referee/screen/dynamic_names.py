@@ -86,8 +86,8 @@ def _judged(node: ast.AST, name: str, *, strictly: bool = False) -> Iterator[Spo
 
 
 def _private(node: ast.Attribute, own: set[str]) -> Iterator[Spoken]:
-    """A private attribute of something that others made: what is behind it is nobody's business here. Chains that begin
-    at an import are resolved elsewhere (`workers.backends.reached`)."""
+    """A private attribute of something that others made: what is behind it is not a candidate's to use. Chains that
+    begin at an import are resolved elsewhere (`workers.backends.reached`)."""
     name = node.attr
     if not name.startswith("_") or _is_dunder(name) or name in own | PUBLIC_THOUGH_PRIVATE or name in BANNED_ATTRIBUTES:
         return

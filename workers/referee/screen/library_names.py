@@ -1,8 +1,8 @@
 """Which names of C++'s and PyTorch's libraries a kernel may import: by the first name inside of their namespaces.
 
-Everything else in these namespaces is refused by name, whoever found out that it is there: `std::__basic_file` opens
-files, c10's converters read clocks, `at::DynamicLibrary` loads libraries. Names of operators (`at::_ops`) are no matter
-of this list: they are observed when they run.
+Everything else in these namespaces is refused by name, known or not: `std::__basic_file` opens files, c10's converters
+read clocks, `at::DynamicLibrary` loads libraries. Names of operators (`at::_ops`) are no matter of this list: they are
+observed when they run.
 """
 
 from __future__ import annotations

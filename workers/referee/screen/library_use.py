@@ -29,7 +29,7 @@ PRODUCT_FUNCTIONS = frozenset(
     f"{module}.{name}" for module in ("operator", "_operator") for name in ("matmul", "imatmul", *PRODUCTS)
 )
 NO_LAYERS = frozenset({"Module", "Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer"})
-"""Classes of `torch.nn` that compute nothing, beside harmless layers."""
+"""Classes of `torch.nn` that compute nothing, in addition to harmless layers."""
 
 
 class LibraryUse:

@@ -73,7 +73,7 @@ PERMITTED_SUBMODULES = {
 }
 """Of packages whose modules are not all harmless."""
 PERMITTED_PACKAGES = frozenset({"triton.runtime", "triton.tools"})
-"""Of those, packages that hold harmless names beside modules that are not."""
+"""Of those, packages that hold harmless names and modules that are not."""
 REFUSED_SUBMODULES = (
     "torch.autograd.profiler",
     "torch.autograd.profiler_util",

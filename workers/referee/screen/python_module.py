@@ -17,7 +17,7 @@ LOOK_UPS = ("KeyError", "IndexError", "AttributeError", "StopIteration")
 
 
 def without_leftovers(tree: ast.Module) -> ast.Module:
-    """The module without what nobody runs here: a problem's `get_inputs`, and what it does as a program."""
+    """The module without what does not run here: a problem's `get_inputs`, and what it does as a program."""
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     body = [node for node in tree.body if "__name__" in stored or not _is_program(node)]
     inside = [node for part in body for node in ast.walk(part)]
@@ -93,7 +93,7 @@ def reachable_functions(tree: ast.Module, models: Sequence[ast.ClassDef], *, bac
 
 
 def _called_by_python(tree: ast.Module) -> list[ast.FunctionDef]:
-    """Methods that nobody calls by name (`__call__`, `__add__`, a layer's `forward`) of classes of which the module
+    """Methods that are not called by name (`__call__`, `__add__`, a layer's `forward`) of classes of which the module
     makes objects."""
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name != "ModelNew"]
     bases = {id(base) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases}

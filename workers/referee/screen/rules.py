@@ -177,7 +177,7 @@ BANNED_WITH_GRADIENTS = {
     "torch.set_grad_enabled": "has PyTorch derive the gradient",
     "torch.utils.checkpoint": "has PyTorch derive the gradient",
 }
-"""Names that a candidate may not use where gradients are judged, beside `BANNED_NAMES`."""
+"""Names that a candidate may not use where gradients are judged, in addition to `BANNED_NAMES`."""
 GRAPH_HOOKS = {
     "register_hook": "runs code outside forward and backward",
     "register_prehook": "runs code outside forward and backward",
@@ -233,9 +233,9 @@ BANNED_ATTRIBUTES = {
     "register_forward_pre_hook": "runs code outside forward",
 }
 HINTED_ATTRIBUTES = {
-    "__file__": "tells where a module lies: a kernel has no file beside it",
-    "filename": "tells where a module lies",
-    "pathname": "tells where a module lies",
+    "__file__": "reveals where a module lies: a kernel has no files next to it",
+    "filename": "reveals where a module lies",
+    "pathname": "reveals where a module lies",
 }
 """Attributes and names that nothing but a look at the surroundings needs: hints."""
 BANNED_IN_CPP = {
@@ -360,7 +360,7 @@ CHECKING_OPERATORS = frozenset({
     "abs", "all", "amax", "amin", "aminmax", "any", "eq", "ge", "gt", "isfinite", "isinf", "isnan", "le",
     "logical_and", "logical_not", "logical_or", "lt", "max", "min", "mul", "ne",
 })  # fmt: skip
-"""Operators by which a kernel may check its arguments: little work beside that of a model that does much."""
+"""Operators by which a kernel may check its arguments: little work compared with that of a model that does much."""
 
 PERMITTED_MODULES = frozenset({
     "__future__", "abc", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum", "fractions",
@@ -381,7 +381,7 @@ PERMITTED_IN_OS = frozenset({
     "path", "sep", "linesep", "name", "cpu_count", "process_cpu_count", "sched_getaffinity", "environ", "getenv",
     "fspath", "PathLike", "getpid",
 })  # fmt: skip
-"""Of `os`; the screen looks at what the environment is asked for."""
+"""Of `os`; the screen checks which variables are read."""
 LIBRARY_FILES = {
     r"libcublas(?:Lt)?\.so\.\d+": frozenset({"matmul", "linear", "bmm", "mm", "addmm", "cublas"}),
     r"libcudnn\w*\.so\.\d+": frozenset({"conv", "convolution", "conv2d", "conv1d", "conv3d", "attention", "cudnn"}),

@@ -3,7 +3,7 @@
 The figure of a batch is its total time divided by its calls, so a call that works ahead for others, or one in so many
 that pays for them, gains nothing. What the protocol costs, for the batch and for each of its calls (the copy of the
 outputs among it), is that of batches of a model that computes nothing, in the process that we trust. How well that is
-known bounds what can be told: where calls are not told from none by then, rounds go on for a while.
+known bounds what can be distinguished: where calls cannot be distinguished from empty ones by then, rounds continue.
 
 One call of every batch is judged, chosen when the batch has ended: what it handed over at once, and what it returned as
 it is by then, since the runner holds all outputs of a batch. Each call has values of its own.
@@ -151,7 +151,8 @@ def _known(idle: Sequence[float]) -> Uncertainty:
 
 
 def _enough(series: Sequence[list[float]], idle: Sequence[float], budget: SamplingBudget, started: float) -> bool:
-    """Whether nothing is gained by another round, or the time is over: later where calls cannot be told from none."""
+    """Whether nothing is gained by another round, or the time is over: later where calls cannot be distinguished from
+    empty ones."""
     elapsed = time.monotonic() - started
     if elapsed > PATIENCE * budget.seconds or len(idle) >= PATIENCE * MOST_ROUNDS:
         return True

@@ -52,7 +52,7 @@ LOOKS = 2
 SINGLE_LOOKS = 1 / 3
 """Share of batches of one call that are: looking costs ten times as much as such a call."""
 LATER_CHECKS = 0.05
-"""Share of the rounds after which other values come and a handing over is timed, beside the first and the last."""
+"""Share of the rounds after which other values come and a handing over is timed, besides the first and the last."""
 DOUBT_S, DOUBT_SHARE = 8e-6, 0.02
 """Seconds a call hidden from the events at which more batches are measured, and as a share of a long call: a tenth of
 what is evidence."""
@@ -162,7 +162,7 @@ class _Batches:
 
 def hidden_s(ours: _Batches, theirs: _Batches) -> float:
     """Seconds a call that our events did not see, beyond those of the baseline. What is hidden in every call shows by
-    both accounts; a busy host seldom spoils both."""
+    both accounts; a busy host seldom disturbs both."""
     return min(own - other for own, other in zip(ours.slopes(), theirs.slopes(), strict=True))
 
 
@@ -173,8 +173,8 @@ def process_spread(call_s: float) -> float:
 
 
 def solo(side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> Alone:
-    """Calls by the events, on the same few inputs again and again: for a side that is trusted, or when
-    nobody looks for cheats."""
+    """Calls by the events, on the same few inputs again and again: for a side that is trusted, or when cheats are not
+    looked for."""
     with _opened(side) as batches:
         started = time.monotonic()
         for slot in dict.fromkeys(batches.slots):  # a trusted side has one
@@ -325,7 +325,7 @@ class _Looks:
     spent_s: float = 0.0
 
     def at(self, batches: _Batches, plan: Sequence[Planned]) -> None:
-        """Look at some calls of the batch that ran last, whose values `plan` tells."""
+        """Look at some calls of the batch that ran last, whose values `plan` lists."""
         started = time.monotonic()
         if len(plan) == 1 and self.generator.random() > SINGLE_LOOKS:
             return

@@ -1,8 +1,8 @@
-"""Every timed call's outputs beside those that the baseline returned for the same values.
+"""Every timed call's outputs compared with those that the baseline returned for the same values.
 
 Running the reference for each timed call would double an evaluation; the baseline has just run on the same values, and
-its outputs lie there. So all calls are looked at, at places that nobody knows where outputs are large. What differs is
-no evidence: the baseline may be compiled code, which rounds otherwise. Such a call is judged as those chosen at random
+its outputs lie there. So all calls are looked at, at random places where outputs are large. What differs is no
+evidence: the baseline may be compiled code, which rounds otherwise. Such a call is judged as those chosen at random
 are, and how far it was off is no reason any more once it was judged right.
 """
 

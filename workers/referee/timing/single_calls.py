@@ -1,9 +1,9 @@
 """Timing on the referee's own clock: a call lasts from sending the request to the word that the model has returned.
 
-Candidate and baseline run the same protocol in processes of the same kind, take turns in random order, and get values
-that nobody has seen. Both are stopped unless they are asked, so the clock runs whenever a candidate does: copying the
-outputs, answering and being stopped (the *tail*) are taken off as far as the baseline's tails beside it go, and what is
-longer counts as part of the call. Work put off until the answer gains nothing.
+Candidate and baseline run the same protocol in processes of the same kind, take turns in random order, and get new
+values. Both are stopped unless they are asked, so the clock runs whenever a candidate does: copying the outputs,
+answering and being stopped (the *tail*) are taken off as far as the baseline's paired tails go, and what is longer
+counts as part of the call. Work put off until the answer gains nothing.
 
 The protocol's own time is that of calls which compute nothing, made by the process that we trust.
 """
@@ -27,7 +27,7 @@ from workers.referee.timing.parameter_steps import UNCHANGED, ParameterSteps
 from workers.referee.timing.statistics import EXACT, Uncertainty, quantile, relative_width
 
 LATER_CHECKS = 0.1
-"""Share of the calls whose outcome is judged, beside those chosen beforehand, the fresh ones, and the last."""
+"""Share of the calls whose outcome is judged, besides those chosen beforehand, the fresh ones, and the last."""
 CHECKED_FRESH = 3
 """Calls on wholly fresh values of which every outcome is looked at; of later ones as of all others."""
 LEAST_FRESH = 3
@@ -37,10 +37,10 @@ PATIENCE = 2.5
 NARROW = 0.02
 """Width of the median's interval over the median at which more samples are pointless."""
 LONGEST_PAUSE_S = 0.6e-3
-"""Before a call, at random: a rhythm would tell a candidate when it is asked next."""
+"""Before a call, at random: a rhythm would show a candidate when it is called next."""
 LOW = 0.15
 TELLING = 4.0
-"""Spreads of the protocol's own time from which on a single call can be told from none."""
+"""Spreads of the protocol's own time from which on a single call can be distinguished from an empty one."""
 WIDEST_SPREAD_S = 30e-6
 """Of the protocol's own time, on a machine that is not too busy to time calls by it."""
 USUAL_TAIL = 0.9
@@ -67,7 +67,7 @@ class ProtocolCost:
     """Seconds to the word that the model has returned: a low quantile, because what is taken off every call must not
     exceed what a call costs on a busy machine."""
     spread_s: float = 0.0
-    """How far such calls lie apart: shorter calls cannot be told from none."""
+    """How far such calls lie apart: shorter calls cannot be distinguished from empty ones."""
 
     @classmethod
     def of(cls, walls: Sequence[float]) -> ProtocolCost:
@@ -83,7 +83,7 @@ class ProtocolCost:
 
     def tells(self, seconds: Sequence[float]) -> bool:
         """Whether calls that take so long are timed one by one. A spread above `WIDEST_SPREAD_S` is the machine's, and
-        says nothing about what can be told apart on a quiet one."""
+        says nothing about what can be distinguished on a quiet one."""
         return statistics.median(seconds) > TELLING * min(WIDEST_SPREAD_S, self.spread_s)
 
 
@@ -132,7 +132,7 @@ class Samples:
     overclaimed_s: float = 0.0
     """Seconds a call that the runner's events claim and the referee's clock did not see."""
     batched: bool = False
-    """Whether single calls were too short to be told from the protocol, and batches were timed instead."""
+    """Whether single calls were too short to be distinguished from the protocol, and batches were timed instead."""
     off: Uncertainty = EXACT
     """How far off they may be by the protocol's own cost."""
     spread: float = 0.0
@@ -154,8 +154,7 @@ class Alone:
 
 
 def solo(side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget, cost: ProtocolCost) -> Alone:
-    """Calls of one side alone on the same values: for a side that is trusted, or where nobody looks for
-    cheats."""
+    """Calls of one side alone on the same values: for a side that is trusted, or where cheats are not looked for."""
     for _ in range(2):
         _one(side, tensors)
     seconds: list[float] = []
@@ -234,7 +233,7 @@ def _pair(
 
 
 def _seen(side: Side) -> Fetched:
-    """What the last call returned, where it lies: nobody writes there until the next."""
+    """What the last call returned, where it lies: nothing is written there until the next."""
     return side.session.fetch(side.slot, copy=False)
 
 

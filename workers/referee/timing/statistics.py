@@ -4,7 +4,7 @@ What the protocol itself takes has been taken off the samples, and is known only
 zero, and the intervals cover what another estimate would give (`Uncertainty`). Where an interval reaches down to zero
 there is no figure, instead of one that was made positive.
 
-A machine's mood lasts longer than a call, so neighbouring samples resemble each other: resamples are made of blocks of
+A machine's drift lasts longer than a call, so neighbouring samples resemble each other: resamples are made of blocks of
 neighbours (Künsch 1989), else the intervals would be narrower than the figures' spread. Samples come in the order in
 which they were taken. No interval of a median is narrower than that of its ranks, which needs no number of samples.
 """
@@ -32,7 +32,7 @@ in the report: a busy machine is not the candidate's fault, and no speedup count
 
 
 class NoFigureError(Exception):
-    """The time of some calls cannot be told from none."""
+    """The time of some calls cannot be distinguished from zero."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +75,8 @@ class Ratio:
 def latency(seconds: Sequence[float], off: Uncertainty = EXACT) -> Latency:
     """The distribution of some calls' durations. At least one is needed.
 
-    Of samples below what can be told from none no more is said than that. Raises `NoFigureError`."""
-    low, high = _told_interval(seconds, off)
+    Samples below what can be distinguished from zero are given as that bound. Raises `NoFigureError`."""
+    low, high = _positive_interval(seconds, off)
     taken = [max(value, off.shorter_s) * MICROSECONDS for value in seconds]
     ordered = sorted(taken)
     return Latency(
@@ -90,25 +90,25 @@ def latency(seconds: Sequence[float], off: Uncertainty = EXACT) -> Latency:
 
 
 def is_told(seconds: Sequence[float], off: Uncertainty = EXACT) -> bool:
-    """Whether the median of some calls' durations can be told from zero."""
+    """Whether the median of some calls' durations can be distinguished from zero."""
     try:
-        _told_interval(seconds, off)
+        _positive_interval(seconds, off)
     except NoFigureError:
         return False
     return True
 
 
-def _told_interval(seconds: Sequence[float], off: Uncertainty) -> tuple[float, float]:
+def _positive_interval(seconds: Sequence[float], off: Uncertainty) -> tuple[float, float]:
     """The median's interval. Raises `NoFigureError` where it reaches down to zero."""
     low, high = _interval_of_median(tuple(seconds))
     if low <= off.shorter_s:
-        raise NoFigureError("a call cannot be told from one that computes nothing")
+        raise NoFigureError("a call cannot be distinguished from one that computes nothing")
     return low - off.shorter_s, high + off.longer_s
 
 
-def _check_told(baseline: Sequence[float], candidate: Sequence[float], off: Uncertainty) -> None:
+def _check_positive(baseline: Sequence[float], candidate: Sequence[float], off: Uncertainty) -> None:
     for seconds in (baseline, candidate):
-        _told_interval(seconds, off)
+        _positive_interval(seconds, off)
 
 
 def paired_ratio(
@@ -121,7 +121,7 @@ def paired_ratio(
     median of the ratios spreads by 4 %, the ratio of the medians by 6 %."""
     if len(baseline) != len(candidate):
         raise ValueError("pairs need as many samples of one as of the other")
-    _check_told(baseline, candidate, off)
+    _check_positive(baseline, candidate, off)
     ratios = _ratios(baseline, candidate)
     found = Ratio(value=float(_medians(ratios)), ci95=_widened(_median_interval(ratios), spread))
     return _covering(found, statistics.median(baseline), statistics.median(candidate), off)
@@ -141,7 +141,9 @@ def _covering(found: Ratio, base_s: float, own_s: float, off: Uncertainty) -> Ra
     both sides alike. Raises `NoFigureError` where none bounds it."""
     low, high = found.ci95
     if not 0 < low <= high < math.inf:
-        raise NoFigureError("the ratio has no bound: too many calls cannot be told from calls that compute nothing")
+        raise NoFigureError(
+            "the ratio has no bound: too many calls cannot be distinguished from calls that compute nothing"
+        )
     ends = [(base_s + by) / (own_s + by) * own_s / base_s for by in (-off.shorter_s, 0.0, off.longer_s)]
     return Ratio(value=found.value, ci95=(low * min(ends), high * max(ends)))
 
@@ -158,7 +160,7 @@ def median_and_gap(longer: Sequence[float], shorter: Sequence[float]) -> tuple[R
 def is_stable(seconds: Sequence[float]) -> bool:
     """Whether the median of some calls' durations means anything.
 
-    Of samples as if they were independent: moods that last make a figure's interval wider, but not meaningless."""
+    Of samples as if they were independent: drift makes a figure's interval wider, but not meaningless."""
     low, high = _independently(seconds)
     return low > 0.0 and high <= UNSTABLE * low
 
@@ -196,7 +198,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 @functools.lru_cache(maxsize=16)
 def _interval_of_median(seconds: tuple[float, ...]) -> tuple[float, float]:
-    """Of samples, which are asked about again and again: whether they tell, their figures, the ratio."""
+    """Cached: the same samples serve the check against zero, the figures and the ratio."""
     return _median_interval(torch.tensor(seconds, dtype=torch.float64))
 
 
@@ -204,7 +206,7 @@ def _median_interval(values: torch.Tensor) -> tuple[float, float]:
     """The median's 95 % interval: as wide as resamples show, and as ranks do, whichever is wider.
 
     Of a dozen samples, as a busy machine leaves time for, resamples in blocks give intervals that hold 88 % of the
-    time. Those of ranks are exact for independent samples of any distribution, and know nothing of moods."""
+    time. Those of ranks are exact for independent samples of any distribution, and ignore drift."""
     low, high = _interval(_medians(values[_resampled(len(values))]))
     first, last = values.sort().values[[below := rank_of_interval(len(values)), -1 - below]].tolist()
     return min(low, first), max(high, last)

@@ -25,8 +25,8 @@ def solo(
 ) -> Alone:
     """Calls of one side, for choosing the fastest baseline: seconds without the protocol's cost.
 
-    `has_idle` says whether its session has the model that computes nothing: on the CPU, calls that cannot be told from
-    none one by one are then timed by batches."""
+    `has_idle` says whether its session has the model that computes nothing: on the CPU, calls that single measurements
+    cannot distinguish from empty ones are then timed by batches."""
     if side.session.place.is_gpu:
         return cuda_events.solo(side, tensors, budget)
     found = single_calls.solo(side, tensors, budget, cost)
@@ -50,7 +50,7 @@ def interleaved(
 ) -> Samples:
     """Seconds of two sides in turns, without the protocol's cost; `check` is given outcomes of calls chosen at random,
     and may raise; `steps` changes parameters between them. On the CPU, `beside` looks at all calls, and calls that
-    cannot be told from none are timed by batches."""
+    cannot be distinguished from empty ones are timed by batches."""
     if candidate.session.place.is_gpu:
         return cuda_events.interleaved(candidate, baseline, values, budget, check=check, checks=checks, steps=steps)
     samples = single_calls.interleaved(

@@ -27,7 +27,7 @@ def identifier(name: str) -> str:
 
 
 def call_text(node: Node, named: Namer) -> str:
-    """The call as an expression. It may not run: whoever writes it tries it."""
+    """The call as an expression. It may not run: the caller has to try it."""
     if node.target is operator.getitem:
         return f"{named(node.args[0])}[{node.args[1]}]"
     name = base_name(str(node.target))

@@ -31,7 +31,7 @@ class OperatorTimes:
 def operator_times(
     program: Any, values: Sequence[Any], place: TensorDevice, alive: Callable[[], None]
 ) -> OperatorTimes:
-    """Median seconds of every call in a program; `values` are its flat inputs, `alive` is told before each run."""
+    """Median seconds of every call in a program; `values` are its flat inputs, `alive` is called before each run."""
     timed = _Timed(program.graph_module, place)
     runs = repeated(lambda: timed.run(*values), place, alive)
     return OperatorTimes(

@@ -22,7 +22,8 @@ MOST_PACKED = 48 << 10
 """Characters of a mask or table that is written into a problem."""
 MOST_RAW = 16 << 20
 SPREAD = 0.1
-"""Standard deviation given to weights that are all the same, as fresh ones of a norm are: nobody may leave them out."""
+"""Standard deviation given to weights that are all the same, as fresh ones of a norm are, so that a kernel cannot leave
+them out."""
 
 
 class NotAProblemError(Exception):
@@ -98,7 +99,7 @@ def problem_text(piece: Piece, samples: Mapping[Node, torch.Tensor], title: str)
 
 
 def lines_of(nodes: Sequence[Node], path: str) -> tuple[int, ...]:
-    """The lines of a file that nodes come from, as far as tracing tells."""
+    """The lines of a file that nodes come from, as far as tracing records them."""
     pattern = re.compile(rf'File "{re.escape(path)}", line (\d+)')
     found = [pattern.findall(str(node.meta.get("stack_trace") or "")) for node in nodes]
     return tuple(sorted({int(lines[-1]) for lines in found if lines}))

@@ -174,7 +174,7 @@ def _traced(problem: ReferenceProblem, inputs: Sequence[Any]) -> Any:
             )
     try:
         program = exported(problem.model, inputs)
-    except Exception as error:  # noqa: BLE001 - torch.export raises anything; the reason is what we tell
+    except Exception as error:  # noqa: BLE001 - torch.export raises anything; the reason is reported
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         line = _line_of(error, problem.problem.path) or problem.line_of("Model.forward")
         remedy = "Make what forward does depend on shapes only, not on values (no if, loop or .item() on a tensor)."

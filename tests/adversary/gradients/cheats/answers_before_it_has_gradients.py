@@ -1,6 +1,6 @@
 # problem: rms_norm
 # about: the gradients are computed by a thread that goes on after the backward has returned
-# given: rms_norm_forward
+# given: rms_norm_forward, rms_norm
 
 cpp = r"""
 #include <thread>
@@ -26,22 +26,6 @@ extern "C" void backward(const float* x, const float* w, const float* scale, con
   std::thread(work, x, w, scale, g, dx, dw, rows, n).detach();
 }
 """
-
-
-class RMSNorm(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, weight):
-        y, scale = torch.empty_like(x), torch.empty(x.shape[0])
-        lib.forward(x, weight, y, scale, *x.shape)
-        ctx.save_for_backward(x, weight, scale)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad):
-        x, weight, scale = ctx.saved_tensors
-        dx, dw = torch.empty_like(x), torch.empty_like(weight)
-        lib.backward(x, weight, scale, grad.contiguous(), dx, dw, *x.shape)
-        return dx, dw
 
 
 def __init__(self, features):

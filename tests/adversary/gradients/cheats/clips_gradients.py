@@ -1,7 +1,7 @@
 # problem: rms_norm
 # gate: correctness
 # about: large gradients are clipped, as a training loop might
-# given: rms_norm_forward
+# given: rms_norm_forward, rms_norm
 
 cpp = r"""
 #include <cmath>
@@ -24,22 +24,6 @@ extern "C" void backward(const float* x, const float* w, const float* scale, con
   for (int64_t i = 0; i < rows * n; ++i) dx[i] = std::fmin(std::fmax(dx[i], -100.0f), 100.0f);
 }
 """
-
-
-class RMSNorm(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, weight):
-        y, scale = torch.empty_like(x), torch.empty(x.shape[0])
-        lib.forward(x, weight, y, scale, *x.shape)
-        ctx.save_for_backward(x, weight, scale)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad):
-        x, weight, scale = ctx.saved_tensors
-        dx, dw = torch.empty_like(x), torch.empty_like(weight)
-        lib.backward(x, weight, scale, grad.contiguous(), dx, dw, *x.shape)
-        return dx, dw
 
 
 def __init__(self, features):

@@ -1,7 +1,7 @@
 """Whose code did the work, by the time it took: samples of every thread of the candidate, taken from outside.
 
 Everything but timed calls is sampled, and so are calls among them, chosen at random, that leave no figure: for the
-candidate they are like the others. It cannot tell when it is sampled, since nothing stops it. Those calls are on values
+candidate they are like the others. It cannot know when it is sampled, since nothing stops it. Those calls are on values
 of every kind, and their outputs are judged: a candidate that has been tried must stay right.
 """
 
@@ -51,7 +51,7 @@ FURTHER_S, LITTLE_S = 0.08, 0.02
 MOST_TURNS = 4
 """How often they follow for so long: a busy machine gives few samples a second."""
 HELPERS = 0.2
-"""Of permitted kernels' time: what they call besides, under names that do not tell whose they are."""
+"""Of permitted kernels' time: what they call besides, under names that do not show whose they are."""
 WATCHED_CALLS = 3
 WATCHED_OF_BATCH = 6
 OWN_SHARE = 1 / 3

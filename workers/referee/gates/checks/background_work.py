@@ -1,9 +1,10 @@
-"""Does a candidate work when nobody asked it to: between calls, before one, or after it returned?
+"""Does a candidate work without a request: between calls, before one, or after it returned?
 
 Three signs, none of which a busy machine produces: processor time, threads that want a processor (they show even when
 they get none), and threads that wake up again and again (to watch memory for new inputs). An honest process sleeps
-until it is asked, a pool such as OpenMP's included. One quiet look acquits; guilt takes every look. While figures are
-taken, a candidate is stopped between calls and can do none of this; here it is let run, to see what it would do.
+until it is asked, a pool such as OpenMP's included. One quiet look acquits; a finding needs work in every look. While
+figures are taken, a candidate is stopped between calls and can do none of this; here it is let run, to see what it
+would do.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def judge_windows(windows: Sequence[Window]) -> GateFinding | None:
         used = 1e3 * statistics.median(window.cpu_s for window in windows)
         share = statistics.median(window.running_share for window in windows)
         return failed(
-            f"it goes on working after the call has returned: {used:.1f} ms of processor time in {1e3 * WINDOW_S:.0f} "
-            f"ms without a call, a thread wanted a processor {share:.0%} of the time"
+            f"it continues to work after the call has returned: {used:.1f} ms of processor time in "
+            f"{1e3 * WINDOW_S:.0f} ms without a call, a thread wanted a processor {share:.0%} of the time"
         )
     if min(window.turns for window in windows) > RESTLESS_TURNS:
         turns = statistics.median(window.turns for window in windows)

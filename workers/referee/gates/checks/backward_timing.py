@@ -1,11 +1,11 @@
-"""How a call with a backward pass divides: forward calls alone, timed beside calls of both passes.
+"""How a call with a backward pass divides: forward calls alone, timed in turns with calls of both passes.
 
-The backward has no call of its own: a graph serves one backward, and whoever times that alone times a graph that was
+The backward has no call of its own: a graph serves one backward, and to time that alone is to time a graph that was
 made beforehand. So it is what both passes take beyond the forward. Forward calls record the graph, and hand over as
 many bytes as those of both passes, so that the protocol's own time is the same.
 
 Everything is put in relation to the baseline's calls of both passes, which take turns with whatever is timed: a machine
-whose mood changes between two measurements would otherwise make a pass longer or shorter than it is.
+that drifts between two measurements would otherwise make a pass longer or shorter than it is.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def times_of_passes(trial: Trial, measured: Measured, page: Baselines) -> Passes
     pool = [trial.draw(0, OWN) for _ in range(POOL)]
     rival = _rival(trial, measured.baseline, pool[0])
     own = replace(trial.side(0, pool[0]), model=f"{FORWARD_OF}plain")
-    samples = _beside(trial, own, rival, pool, _checker(trial, pool[0]))
+    samples = _in_turns(trial, own, rival, pool, _checker(trial, pool[0]))
     try:
         candidate = _divided(
             _relative(measured.samples), _relative(samples), statistics.median(measured.samples.candidate) * 1e6
@@ -74,7 +74,7 @@ def _of_baseline(trial: Trial, name: str, pool: list[list[Any]], page: Baselines
     try:
         rival = _rival(trial, name, pool[0])
         with _forward_alone(trial, rival, pool[0]) as forward:
-            samples = _beside(trial, forward, rival, pool, lambda _checked: None)
+            samples = _in_turns(trial, forward, rival, pool, lambda _checked: None)
     except RunnerFault:  # its process is started anew when it is next asked for
         trial.state.bench.restart()
         return None
@@ -100,7 +100,7 @@ def _forward_alone(trial: Trial, side: Side, arguments: list[Any]) -> Iterator[S
         slot.close()
 
 
-def _beside(
+def _in_turns(
     trial: Trial, forward: Side, both: Side, pool: list[list[Any]], check: Callable[[Checked], None]
 ) -> Samples:
     state = trial.state
@@ -109,9 +109,9 @@ def _beside(
 
 
 def _relative(samples: Samples) -> list[float]:
-    """Calls over the baseline's beside them. Raises `NoFigureError` where either take no time that shows."""
+    """Calls over the baseline's paired ones. Raises `NoFigureError` where either take no time that shows."""
     if not (is_told(samples.candidate, samples.off) and is_told(samples.baseline, samples.off)):
-        raise NoFigureError("its calls cannot be told from calls that compute nothing")
+        raise NoFigureError("its calls cannot be distinguished from calls that compute nothing")
     pairs = zip(samples.candidate, samples.baseline, strict=True)
     return [own / other for own, other in pairs if other > 0]
 
@@ -121,7 +121,7 @@ def _divided(both: Sequence[float], forward: Sequence[float], both_us: float) ->
     `NoFigureError`."""
     alone, gap = median_and_gap(both, forward)
     if gap.value <= 0:
-        raise NoFigureError("the backward pass is too short to be measured beside the forward")
+        raise NoFigureError("the backward pass is too short to be measured next to the forward")
     unit = both_us / statistics.median(both)
     return PassTimes(
         forward_us=unit * alone.value,

@@ -44,7 +44,7 @@ def by_keyword(trial: Trial) -> GateFinding | None:
 def in_the_other_mode(trial: Trial) -> GateFinding | None:
     """What is wrong with the output after `eval()`, or `train()` where the model is built in evaluation mode, if the
     reference's is the same in both modes. If it is not, and the kernel is wrong or raises an exception, that is
-    remarked on. Nothing is asked of random outputs."""
+    remarked on. Random outputs are not judged."""
     problem, arguments = trial.state.problem, trial.draw(0, OWN)
     if trial.missing:
         return None

@@ -47,8 +47,8 @@ def try_draw(
 ) -> GateFinding | None:
     """What is wrong with the outputs for one draw, or None. The one call may have another `form` than usual. `observe`
     notes PyTorch's operators, calls again, and has what is returned then held, as `hold` has what the only call
-    returns. Nobody knows which calls' outputs are taken the moment they are returned. Raises `RunnerFault`, but not for
-    a refusal of what the reference hardly takes."""
+    returns. A candidate cannot know which calls' outputs are taken the moment they are returned. Raises `RunnerFault`,
+    but not for a refusal of what the reference hardly takes."""
     slot = slot or trial.slot(number, arguments)
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
     answer: Answer | None = None
@@ -160,7 +160,7 @@ def try_values(
     state = trial.state
     wanted = expected or state.expected(arguments)
     with opened(trial, number, arguments, wanted) as slot:
-        observed = _by_chance()  # no figure is taken; nobody knows which calls have guards around what they allocate
+        observed = _by_chance()  # no figure is taken: guards around what a call allocates come unpredictably
         ask: Callable[..., object] = trial.session.observe if observed else trial.session.call
         form = CallForm(overwrite=_are_the_callers(state))
         call = functools.partial(ask, slot)

@@ -1,10 +1,9 @@
 """What a kernel makes of rows that are far from each other, or far from zero.
 
 A variance that is summed in one pass has lost its digits where a mean is hundreds of standard deviations, and a
-quotient that is rounded has where it is beyond what a float counts. Hardly a caller has such values, so these are
-remarks with figures, provided that the reference itself keeps its digits. A row beside one that is larger by far is an
-ordinary row: there a kernel has to be right, where the reference makes nothing of one row that another one has a share
-in.
+quotient that is rounded has where it is beyond what a float counts. Few callers have such values, so these are remarks
+with figures, provided that the reference itself keeps its digits. A row next to one that is larger by far is an
+ordinary row: there a kernel has to be right, where no row of the reference's depends on another one.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ REMARKS = (
     (SUMMING, DISTANT_ROWS, FROM_EACH_OTHER),
     (REMAINDERS, FAR_BEYOND, QUOTIENTS),
 )
-"""Operators, the values that are tried where the reference has one of them, and what is said of a kernel that is wrong
+"""Operators, the values that are tried where the reference has one of them, and the remark on a kernel that is wrong
 there."""
-BESIDE = "in the slices beside a huge one"
-BESIDE_ELEMENTS = "beside single elements a million times as large"
-BESIDE_LARGE = Distribution(name="single huge elements in", transform=with_outsized)
-MOST_SPOILT = 3 / 4
-"""Share of an output's elements that may hang on these: of more, what is the same may be so by chance."""
+NEXT_TO_A_SLICE = "in the slices next to a huge one"
+NEXT_TO_ELEMENTS = "next to single elements a million times as large"
+HUGE_ELEMENTS = Distribution(name="single huge elements in", transform=with_outsized)
+MAX_AFFECTED = 3 / 4
+"""Largest share of an output's elements that may depend on these: beyond it, the rest may agree by chance."""
 
 
 def remark_on_distant_means(trial: Trial) -> str | None:
@@ -78,42 +77,45 @@ def remark_on_distant_means(trial: Trial) -> str | None:
 
 
 def beside_a_huge_slice(trial: Trial) -> GateFinding | None:
-    """What is wrong in the leading slices beside one that is larger by far, where those of the reference's outputs are
-    the same to the bit whatever that one holds: they are judged by what is expected without it."""
-    state = trial.state
+    """What is wrong in the leading slices next to one that is larger by far, where those of the reference's outputs
+    are the same to the bit whatever that one holds: they are judged by what is expected without it."""
     arguments = trial.draw(0, OWN)
-    if state.problem.is_step or state.mutates or trial.bytes_of(arguments) > SMALL_BYTES:
+    if not _is_fit(trial, arguments):
         return None
-    answer = state.expected(arguments)
+    answer = trial.state.expected(arguments)
     for changed, place in _with_a_huge_slice(arguments):
-        if not state.problem.limits.excludes(arguments, changed) and _is_apart(trial, changed, answer, place):
-            return _called(trial, arguments, changed, answer, place)
+        if trial.state.problem.limits.excludes(arguments, changed):
+            continue
+        affected = _only_in_slice(trial, changed, answer, place)
+        if affected is not None:
+            return _judge_the_rest(trial, arguments, changed, answer, affected, "a huge slice", NEXT_TO_A_SLICE)
     return None
 
 
 def beside_a_huge_element(trial: Trial) -> GateFinding | None:
-    """What is wrong beside single elements a million times as large as others, where the reference's outputs are the
+    """What is wrong next to single elements a million times as large as others, where the reference's outputs are the
     same to the bit whatever these are: they are judged by what is expected without them. Products may be made of parts
-    that share a rounding (Winograd's, Fourier's), so nothing is asked of them."""
-    state = trial.state
-    arguments = trial.draw(0, OWN)
-    if state.problem.is_step or state.mutates or trial.bytes_of(arguments) > SMALL_BYTES or not state.names:
+    that share a rounding (Winograd's, Fourier's), so they are not checked."""
+    state, arguments = trial.state, trial.draw(0, OWN)
+    if not _is_fit(trial, arguments) or not state.names:
         return None
     if any(is_product(item.target) for item in state.analysis.operators) or state.scales(0, WIDE) is None:
         return None
-    changed = drawn(arguments, BESIDE_LARGE)
+    changed = drawn(arguments, HUGE_ELEMENTS)
     if is_same(changed, arguments) or state.problem.limits.excludes(arguments, changed):
         return None
     answer = state.expected(arguments)
     made = _made_alike(trial, changed, answer)
-    spoilt = [] if made is None else [_differ(one, other) for one, other in zip(made, answer.tensors, strict=True)]
-    if not spoilt or any(float(one.double().mean()) > MOST_SPOILT for one in spoilt if one.numel()):
+    affected = [] if made is None else [_differ(one, other) for one, other in zip(made, answer.tensors, strict=True)]
+    if not affected or any(float(one.double().mean()) > MAX_AFFECTED for one in affected if one.numel()):
         return None
-    fetched = fetched_if_taken(trial, trial.slot(0, arguments), changed, "with a few huge elements")
-    if fetched is None:
-        return None
-    _put(fetched, answer, spoilt)
-    return judge_on_values(trial, fetched, arguments, answer, OWN, state.scales(0, OWN) or (), BESIDE_ELEMENTS)
+    return _judge_the_rest(trial, arguments, changed, answer, affected, "a few huge elements", NEXT_TO_ELEMENTS)
+
+
+def _is_fit(trial: Trial, arguments: list[Any]) -> bool:
+    """Whether huge values are tried: for a small forward pass that writes to no argument."""
+    state = trial.state
+    return not (state.problem.is_step or state.mutates or trial.bytes_of(arguments) > SMALL_BYTES)
 
 
 def _with_a_huge_slice(arguments: list[Any]) -> Iterator[tuple[list[Any], int]]:
@@ -131,18 +133,19 @@ def _with_a_huge_slice(arguments: list[Any]) -> Iterator[tuple[list[Any], int]]:
             yield list(rebuilt(arguments, [*tensors[:index], changed, *tensors[index + 1 :]])), place
 
 
-def _is_apart(trial: Trial, changed: list[Any], answer: Answer, place: int) -> bool:
-    """Whether the reference takes changed arguments, and makes of them what the answer says but in one slice."""
+def _only_in_slice(trial: Trial, changed: list[Any], answer: Answer, place: int) -> list[torch.Tensor] | None:
+    """One slice of each output, as a mask; None unless the reference takes changed arguments, and differs from the
+    answer in that slice only."""
     made = _made_alike(trial, changed, answer)
-    if made is None:
-        return False
-    pairs = list(zip(made, answer.tensors, strict=True))
-    if any(other.dim() == 0 or other.shape[0] <= place for _, other in pairs):
-        return False
-    return all(
-        same_bytes(one[:place], other[:place]) and same_bytes(one[place + 1 :], other[place + 1 :])
-        for one, other in pairs
-    )
+    if made is None or any(one.dim() == 0 or one.shape[0] <= place for one in made):
+        return None
+    for one, other in zip(made, answer.tensors, strict=True):
+        if not (same_bytes(one[:place], other[:place]) and same_bytes(one[place + 1 :], other[place + 1 :])):
+            return None
+    masks = [torch.zeros_like(one, dtype=torch.bool) for one in made]
+    for mask in masks:
+        mask[place] = True
+    return masks
 
 
 def _made_alike(trial: Trial, changed: list[Any], answer: Answer) -> list[torch.Tensor] | None:
@@ -160,25 +163,31 @@ def _differ(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return one != other if one.is_floating_point() else torch.ones_like(one, dtype=torch.bool)
 
 
-def _called(trial: Trial, arguments: list[Any], changed: list[Any], answer: Answer, place: int) -> GateFinding | None:
-    fetched = fetched_if_taken(trial, trial.slot(0, arguments), changed, "with a huge slice")
+def _judge_the_rest(
+    trial: Trial,
+    arguments: list[Any],
+    changed: list[Any],
+    answer: Answer,
+    affected: Sequence[torch.Tensor],
+    what: str,
+    where: str,
+) -> GateFinding | None:
+    """What is wrong in a call with changed arguments, by the answer to the announced ones, but for the affected
+    elements. A kernel may refuse the call."""
+    fetched = fetched_if_taken(trial, trial.slot(0, arguments), changed, f"with {what}")
     if fetched is None:
         return None
-    spoilt = [torch.zeros_like(one, dtype=torch.bool) for one in answer.tensors]
-    for one in spoilt:
-        one[place] = True
-    _put(fetched, answer, spoilt)
-    scales = trial.state.scales(0, OWN) or ()
-    return judge_on_values(trial, fetched, arguments, answer, OWN, scales, BESIDE)
+    _put(fetched, answer, affected)
+    return judge_on_values(trial, fetched, arguments, answer, OWN, trial.state.scales(0, OWN) or (), where)
 
 
-def _put(fetched: Fetched, answer: Answer, spoilt: Sequence[torch.Tensor]) -> None:
+def _put(fetched: Fetched, answer: Answer, affected: Sequence[torch.Tensor]) -> None:
     """Put what is expected in the place of what is not judged."""
     try:
         order = list(places(fetched.structure, answer.shape))
         values = [fetched.outputs[number].value for number in order]
     except (ContractError, IndexError):
         return  # is judged as it is
-    for value, wanted, one in zip(values, answer.tensors, spoilt, strict=True):
+    for value, wanted, mask in zip(values, answer.tensors, affected, strict=True):
         if value is not None and TensorMeta.of(value) == TensorMeta.of(wanted):
-            value[one] = wanted[one]
+            value[mask] = wanted[mask]

@@ -61,7 +61,7 @@ BEFORE_S = 0.1
 WINDOWS = 6
 """In a row, in each of which memory must grow to be called growing."""
 WINDOW_S, WINDOW_OF_STEPS_S = 2e-3, 0.3
-"""Steps keep little each, so that it takes more of them to tell."""
+"""Steps keep little each, so that it takes more of them to show."""
 WINDOW_CALLS, WINDOW_STEPS = (2, 32), (2, 16)
 CALL_BYTES, WINDOW_BYTES = 4096, 64 << 10
 """What memory must grow by at least, for each call and in a window."""

@@ -33,16 +33,15 @@ def shape_result(measured: Measured, known: Baselines) -> ShapeResult:
 
 
 def page_baselines(known: Baselines, measured: Measured) -> Baselines:
-    """The baselines as a report shows them beside this measurement: the one in the pair as it was in the pair, the
-    others at its pace, as they were measured beside it before. So ratios can be checked on the page. Raises
-    `NoFigureError`."""
-    beside: Latency | None = getattr(known, measured.baseline)
+    """The baselines as a report shows them with this measurement: the one in the pair as it was in the pair, the others
+    at its pace, as they were measured with it before. So ratios can be checked on the page. Raises `NoFigureError`."""
+    paired: Latency | None = getattr(known, measured.baseline)
     now = latency(measured.samples.baseline, measured.samples.off)
     found: dict[str, Latency | None] = {measured.baseline: now}
     for name in BASELINES:
         own: Latency | None = getattr(known, name)
-        if name != measured.baseline and own is not None and beside is not None:
-            found[name] = _paced(own, now.median_us / beside.median_us)
+        if name != measured.baseline and own is not None and paired is not None:
+            found[name] = _paced(own, now.median_us / paired.median_us)
     return Baselines(**found)
 
 

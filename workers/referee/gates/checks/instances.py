@@ -75,14 +75,14 @@ def two_instances(trial: Trial) -> GateFinding | None:
     arguments, finding = trial.draw(0, OWN), None
     if usual:
         trial.session.call(trial.slot(0, arguments))  # what it keeps of its weights is there before others are built
-        finding = _beside(trial, arguments) or try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
+        finding = _with_a_second(trial, arguments) or try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
         trial.session.drop_instance()
     if finding is not None or trial.used_share > trial.budget.correctness_share:
         return finding
     return _once_they_are_gone(trial, arguments, usual)
 
 
-def _beside(trial: Trial, arguments: list[Any]) -> GateFinding | None:
+def _with_a_second(trial: Trial, arguments: list[Any]) -> GateFinding | None:
     """What is wrong with a second model in the process. Many more like it are called once, if they take little time."""
     problem = trial.state.problem
     with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
@@ -170,7 +170,7 @@ def _used_before(
 
 
 def with_settings_beside(trial: Trial, number: int) -> GateFinding | None:
-    """What is wrong with a model that is built with an entry of `INIT_SETS` beside the first, and with the first once
+    """What is wrong with a model that is built with an entry of `INIT_SETS` next to the first, and with the first once
     that one has been called. A kernel may raise an exception there."""
     problem = trial.state.problem
     with problem.other_settings(number):
@@ -194,7 +194,9 @@ def with_settings_beside(trial: Trial, number: int) -> GateFinding | None:
     if finding is None:
         finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
         if finding is not None:
-            detail = f"once a model with the settings of INIT_SETS[{number}] was called beside it: {finding.detail}"
+            detail = (
+                f"once a model with the settings of INIT_SETS[{number}] was called in its process: {finding.detail}"
+            )
             finding = dataclasses.replace(finding, detail=detail)
     trial.session.drop_instance()
     return finding
@@ -267,7 +269,7 @@ def _judge_interleaved(
 ) -> GateFinding | None:
     """What is wrong with two steps and, where it `is_repeated`, a second backward of the first; `notes` gets what is
     refused. Where only that one changes what the first returned, it is a remark: a graph may have one memory for its
-    gradients, of which hardly anybody holds two."""
+    gradients, of which few callers hold two."""
     state, session = trial.state, trial.session
     count = len(state.problem.forward_arguments(pair[0]))
     again = [*pair[0][:count], *map(_without_rows, pair[1][count:-1]), pair[1][-1]]

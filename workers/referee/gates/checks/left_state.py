@@ -1,8 +1,8 @@
 """Does a candidate leave in its model what the reference leaves there?
 
 Where a call of the reference changes parameters or buffers, the candidate's are given the reference's values, a call is
-made, and what both left is compared. Values are those of a model that was trained for a while: whoever forgets the old
-ones is found out by them. Small inputs come too, where a share of 1/(n - 1) is not that of 1/n.
+made, and what both left is compared. Values are those of a model that was trained for a while: a kernel that forgets
+the old ones is detected by them. Small inputs come too, where a share of 1/(n - 1) is not that of 1/n.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _unknown(names: list[str] | tuple[str, ...]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return (
         f"a call of the reference changes its {', '.join(names[:SHOWN])}{more}, and the candidate has none: register "
-        "them by name and shape, and change them alike. (A problem whose statistics nobody needs says so with eval() "
+        "them by name and shape, and change them alike. (A problem whose statistics are not needed says so with eval() "
         "or track_running_stats=False)"
     )
 

@@ -1,8 +1,8 @@
 """Calls that leave no figure, made as any caller may make them.
 
-The mode of gradients, the memory of the arguments, what lies in new memory and variables of the environment tell a
-runner from a caller. That is of no use to a candidate where calls with and without each of them are judged alike: each
-is drawn for each call, independently of the others.
+The mode of gradients, the memory of the arguments, what lies in new memory and variables of the environment distinguish
+a runner from a caller. A candidate gains nothing by that where calls with and without each of them are judged alike:
+each is drawn for each call, independently of the others.
 """
 
 from __future__ import annotations

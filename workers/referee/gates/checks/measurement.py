@@ -27,13 +27,13 @@ POOL = 3
 ONE_DRAW_BYTES = 2 << 30
 """Inputs of a call from which on one draw is mixed with itself: the device holds a dozen sets of them besides."""
 REPEATS = 3
-UNTOLD_S = 8.0
-"""How long sittings go on that leave a measurement without a figure, beyond the first `REPEATS`."""
+NO_FIGURE_S = 8.0
+"""How long sittings continue that leave a measurement without a figure, beyond the first `REPEATS`."""
 FIRST_BUDGET = SamplingBudget(seconds=0.5)
 OTHER_BUDGET = SamplingBudget(seconds=0.2)
 ONE_OF_MANY_BUDGET = SamplingBudget(seconds=0.1, most=30)
 THOROUGH_BUDGET = SamplingBudget(seconds=4.0, most=400, enough=200)
-"""For figures that a job reports: long enough that a machine's moods, which last for seconds, are averaged."""
+"""For figures that a job reports: long enough that a machine's drift, which lasts for seconds, is averaged."""
 
 
 class CheatFoundError(Exception):
@@ -50,7 +50,7 @@ def measured_steadily(trial: Trial, number: int) -> Measured:
     process that was given a slow core or slow memory pays for that all its life, a cheat does in each what it does. So
     it is with the baseline's process, which may have been lucky: the last sitting has another one."""
     measured = _with_figure(trial, number)
-    many = number != 0 and trial.state.is_one_of_many  # single sets of many accuse nobody
+    many = number != 0 and trial.state.is_one_of_many  # a single set of many is no evidence
     for sitting in range(1, REPEATS):
         if many or not _speaks_against(measured):
             break
@@ -65,7 +65,7 @@ def _with_figure(trial: Trial, number: int) -> Measured:
     """A measurement in as many sittings as it takes to have a figure, within reason."""
     began, sittings = time.monotonic(), 1
     measured = read_again(trial, measure(trial, number))
-    while not _has_figure(measured.samples) and (sittings < REPEATS or time.monotonic() - began < UNTOLD_S):
+    while not _has_figure(measured.samples) and (sittings < REPEATS or time.monotonic() - began < NO_FIGURE_S):
         later = read_again(trial, measure(trial, number))
         sittings += 1
         measured = later if _has_figure(later.samples) else together(measured, later)
@@ -99,7 +99,7 @@ def together(earlier: Measured, later: Measured) -> Measured:
 
 
 def _has_figure(samples: Samples) -> bool:
-    """Whether both sides' times can be told from none, and the candidate's mean anything."""
+    """Whether both sides' times can be distinguished from zero, and the candidate's are stable."""
     if not is_stable(samples.candidate):
         return False
     return is_told(samples.candidate, samples.off) and is_told(samples.baseline, samples.off)

@@ -1,7 +1,7 @@
 """Does a candidate know values that it has seen? Then it is slower where it cannot have seen them.
 
-Some timed calls, which nobody can tell beforehand, are on values drawn for them alone; the others are mixtures of a few
-draws. Both sides of a pair get the same, so what costs the baseline more as well accuses nobody.
+Some timed calls, which a candidate cannot predict, are on values drawn for them alone; the others are mixtures of a few
+draws. Both sides of a pair get the same, so what costs the baseline more as well is not held against it.
 
 On a busy machine calls differ by chance. So measurements are repeated until chance is ruled out: on a quiet machine
 that takes few of them.
@@ -36,11 +36,11 @@ class Unseen:
     """What the calls on unseen values took in one measurement."""
 
     ratios: tuple[float, ...]
-    """Over the median of the other calls, both over the baseline's calls beside them."""
+    """Over the median of the other calls, both over the baseline's paired calls."""
     delay_s: float
     """By which they take longer than the others at the median."""
     of_baseline_s: float
-    """By which all but the fastest of the baseline's calls beside them take longer than its others."""
+    """By which all but the fastest of the baseline's paired calls take longer than its others."""
 
 
 def remembered(measured: Measured, again: Callable[[], Measured]) -> GateFinding | None:

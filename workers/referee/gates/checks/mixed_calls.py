@@ -21,10 +21,9 @@ import torch
 
 from workers.ipc.tensors import flatten, leaves, with_leaves
 from workers.referee.comparison.output_structure import Answer
-from workers.referee.comparison.tolerance import all_finite
-from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.checks.calls import try_values
-from workers.referee.gates.checks.other_values import taken, taken_ones, with_cotangents, with_defaults
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.gates.checks.calls import answer_of, try_values
+from workers.referee.gates.checks.other_values import argument_of, taken, taken_ones, with_cotangents, with_defaults
 from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.checks.size_groups import SizeGroup, announced, bytes_of, bytes_with, larger, to_size
 from workers.referee.gates.finding import GateFinding
@@ -47,9 +46,10 @@ FEWEST = (1, 2, 3)
 NAMED = 0.4
 """Share of the longer sizes that are next to a number that the candidate's source names."""
 WIDE_SHARE = 0.5
+"""Share of the calls with another kind of values that have wide ones, where the reference takes these."""
 ATTEMPTS = 3
 MOST_LENGTHS = 3
-"""Other lengths of lists that the reference is asked for."""
+"""Other lengths of lists that are tried on the reference."""
 MOST_BYTES = 8 << 20
 """Inputs of such a call, or twice those that were announced."""
 MAY_RAISE = ". A kernel may raise an exception for shapes and values that it does not support"
@@ -73,7 +73,7 @@ def on_mixed(
     trial: Trial, groups: Sequence[SizeGroup], notes: list[str], *, number: int = 0, most: int = CALLS, where: str = ""
 ) -> GateFinding | None:
     """What is wrong in calls of an input set of which sizes, values and unvarying arguments change together; `notes`
-    gets what became of each. `where` begins what is said of them."""
+    gets what became of each. `where` begins their descriptions."""
     generator, given = random.SystemRandom(), announced(trial, number)
     places, left_out = _places(trial, given)
     ways = itertools.cycle(generator.sample(PATTERNS, len(PATTERNS)))
@@ -116,8 +116,8 @@ def _attempt(
     call = _with_others(trial, mixed, call, changing, number)
     if "lists" in second:
         call = _with_lengths(trial, mixed, call, number, random.SystemRandom().getrandbits(31)) or call
-    call, answer = _with_kind(trial, mixed, call)
-    place, is_refused = where + _told(trial, mixed, call), False
+    call, answer = _with_other_kind(trial, mixed, call)
+    place, is_refused = where + _described(trial, mixed, call), False
     try:
         finding = _tried(trial, mixed, call, answer, number, MIXED_SLOT + index, place)
     except RunnerFault as fault:
@@ -135,7 +135,7 @@ def _places(trial: Trial, arguments: list[Any]) -> tuple[list[int], list[int]]:
     state = trial.state
     found = leaves(with_defaults(state, arguments))
     given = len(leaves(arguments))
-    free = [place for place, (path, _) in enumerate(found) if not state.problem.limits.is_fixed(_argument(path))]
+    free = [place for place, (path, _) in enumerate(found) if not state.problem.limits.is_fixed(argument_of(path))]
     varying = {place for place in range(given) if place not in state.unvarying}
     return [one for one in free if one < given and one not in varying], [one for one in free if one >= given]
 
@@ -189,7 +189,7 @@ def _up_to(state: ReferenceState, arguments: list[Any], place: int) -> list[Any]
     """Arguments of `forward` up to the one that a leaf belongs to, if that is left out."""
     whole = with_defaults(state, arguments)
     found = leaves(whole)
-    return whole[: max(len(arguments), _argument(found[place][0]) + 1)] if place < len(found) else arguments
+    return whole[: max(len(arguments), argument_of(found[place][0]) + 1)] if place < len(found) else arguments
 
 
 def _with_lengths(trial: Trial, mixed: _Mixed, call: list[Any], number: int, seed: int) -> list[Any] | None:
@@ -219,7 +219,7 @@ def has_structure_of(known: Sequence[tuple[str, Any]], call: list[Any], places: 
     )
 
 
-def _with_kind(trial: Trial, mixed: _Mixed, call: list[Any]) -> tuple[list[Any], Answer | None]:
+def _with_other_kind(trial: Trial, mixed: _Mixed, call: list[Any]) -> tuple[list[Any], Answer | None]:
     """The call with another kind of values, of those tried on the first input set, wide ones every other time, where
     the reference takes one, and what it makes of it."""
     kinds = [one for one in trial.state.usable(0) if one.finite and not one.has_ties and one.layout == DENSE]
@@ -274,12 +274,9 @@ def _made(trial: Trial, mixed: _Mixed, number: int, room: int | None = None) -> 
 
 
 def _answer(trial: Trial, call: list[Any]) -> Answer | None:
-    """What the reference makes of a call, where that is finite and something."""
-    try:
-        answer = trial.state.expected(call)
-    except Refused:
-        return None
-    return answer if all_finite(answer.tensors) and any(one.numel() for one in answer.tensors) else None
+    """The reference's answer to a call, where it is finite and has elements."""
+    answer = answer_of(trial, call)
+    return answer if answer is not None and any(one.numel() for one in answer.tensors) else None
 
 
 def _with_values(trial: Trial, call: list[Any], values: Mapping[int, tuple[str, Any]]) -> list[Any] | None:
@@ -306,7 +303,7 @@ def _tried(
     return None if scales is None else try_values(trial, again, slot, where, mixed.kind, expected, scales)
 
 
-def _told(trial: Trial, mixed: _Mixed, call: list[Any]) -> str:
+def _described(trial: Trial, mixed: _Mixed, call: list[Any]) -> str:
     """A call in words: its shapes, and what else has changed."""
     names = trial.state.problem.argument_names
     others = [
@@ -319,15 +316,10 @@ def _told(trial: Trial, mixed: _Mixed, call: list[Any]) -> str:
 
 
 def _name(names: Sequence[str], path: str) -> str:
-    number, rest = _argument(path), path.partition("]")[2]
+    number, rest = argument_of(path), path.partition("]")[2]
     return f"{names[number]}{rest}" if number < len(names) else path
 
 
-def _argument(path: str) -> int:
-    """The number of the argument that a leaf belongs to."""
-    return int(path[1:].partition("]")[0])
-
-
 def shown(shapes: Sequence[Sequence[int]]) -> str:
-    """Shapes as people write them: `67×2048, 2048`."""
+    """Shapes in words: `67×2048, 2048`."""
     return ", ".join("×".join(str(size) for size in shape) or "scalar" for shape in shapes)

@@ -16,7 +16,7 @@ from typing import Any
 from workers.ipc.tensors import flatten
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
-from workers.referee.gates.checks.mixed_calls import shown
+from workers.referee.gates.checks.mixed_calls import MAY_RAISE, shown
 from workers.referee.gates.checks.other_values import on_values_at, taken
 from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.checks.size_groups import SizeGroup, announced, to_size
@@ -27,7 +27,6 @@ from workers.referee.trial import Trial
 ODD_SLOT = 9100
 SHORTER = 8
 """Share of a size by which it is shorter at most: one of so many."""
-MAY_RAISE = ". A kernel may raise an exception for shapes and values that it does not support"
 
 
 def on_odd_sizes(trial: Trial, groups: Sequence[SizeGroup], notes: list[str]) -> GateFinding | None:
@@ -42,7 +41,7 @@ def on_odd_sizes(trial: Trial, groups: Sequence[SizeGroup], notes: list[str]) ->
             return None
         place = f"{where}, {kind.name} values"
         try:
-            finding = _with_kind(trial, call, kind, place)
+            finding = _on_kind(trial, call, kind, place)
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise fault.at(place, MAY_RAISE) from None
@@ -73,7 +72,7 @@ def _odd(trial: Trial, groups: Sequence[SizeGroup]) -> list[Any] | None:
     return call
 
 
-def _with_kind(trial: Trial, call: list[Any], kind: Distribution, where: str) -> GateFinding | None:
+def _on_kind(trial: Trial, call: list[Any], kind: Distribution, where: str) -> GateFinding | None:
     """What is wrong with a kind of values; what the reference's own error in this very call explains, is not."""
     state, changed = trial.state, trial.state.changed(call, kind)
     try:

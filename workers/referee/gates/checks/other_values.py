@@ -77,7 +77,7 @@ OTHER_SETS = 2
 """Further input sets on which one other value of each such argument is tried."""
 VALUES_SLOT, CALLS_SLOT, RANGES_SLOT, STRUCTURES_SLOT = 5000, 6000, 7000, 8000
 SHARING_DRAWS = 2
-"""Draws beside the first one that have a structure as well."""
+"""Draws besides the first one that must have a structure as well."""
 SLOWEST_S = 0.05
 """Seconds that the reference may take, by the time that it took for a smaller number."""
 IDENTITIES_S = 0.25
@@ -129,7 +129,7 @@ def on_values_at(trial: Trial, arguments: list[Any], where: str, notes: list[str
     calls = _marked(state, arguments) + _related(state, arguments)
     paths = [path for path, _ in leaves(arguments)]
     for place in state.unvarying:
-        if place < len(paths) and not state.problem.limits.is_fixed(_argument(paths[place])):
+        if place < len(paths) and not state.problem.limits.is_fixed(argument_of(paths[place])):
             name = _called(state.problem.argument_names, paths[place])
             variations = (one for one, _ in itertools.islice(_loosened_ones(state, arguments, place), MOST_LOOSENED))
             calls += [
@@ -162,7 +162,7 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
     numbers = sum(isinstance(values[place], int | float) for place in places)
     varied = set[int]()
     for place in places:
-        argument = _argument(paths[place])
+        argument = argument_of(paths[place])
         if place in varied or state.problem.limits.is_fixed(argument):
             continue
         given = whole[: max(len(announced), argument + 1)]
@@ -186,7 +186,7 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
             if finding is not None:
                 return finding
             refusal = refusal or refused
-        notes.append(_told(names[place], refusal, given, place, is_tried=is_tried))
+        notes.append(_outcome(names[place], refusal, given, place, is_tried=is_tried))
     return None
 
 
@@ -217,7 +217,7 @@ def with_defaults(state: ReferenceState, announced: Sequence[Any]) -> list[Any]:
 
 
 def _ranges(state: ReferenceState, announced: list[Any]) -> dict[int, WholeRange]:
-    """The ranges of the tensors that hold whole numbers in no order, by their numbers, where the graph tells them."""
+    """The ranges of the tensors that hold whole numbers in no order, by their numbers, where the graph shows them."""
     tensors = flatten(announced)
     if state.analysis.other_forms or len(tensors) != len(state.analysis.inputs):
         return {}
@@ -269,7 +269,7 @@ def _on_shared_structure(trial: Trial, announced: list[Any], notes: list[str]) -
     rely on, only what breaks the process: the report says the rest."""
     state = trial.state
     paths = [path for path, _ in leaves(announced)]
-    fixed = {place for place, path in enumerate(paths) if state.problem.limits.is_fixed(_argument(path))}
+    fixed = {place for place, path in enumerate(paths) if state.problem.limits.is_fixed(argument_of(path))}
     removals = without_structure(
         announced,
         lambda: [state.problem.forward_arguments(trial.draw(0, OWN)) for _ in range(SHARING_DRAWS)],
@@ -294,7 +294,7 @@ def _on_shared_structure(trial: Trial, announced: list[Any], notes: list[str]) -
         elif finding.gate is None and removal.is_promise:
             only = f"PROVEN FOR {removal.structure.upper()} IN {name} ONLY"
             wrong = finding.detail.removeprefix(f"{where}: ").removesuffix(MAY_RAISE)
-            notes.append(f"{only}: others are computed wrongly, without a word ({wrong[:SHOWN]})")
+            notes.append(f"{only}: others are computed wrongly, without an exception ({wrong[:SHOWN]})")
         else:
             return finding
     return None
@@ -303,7 +303,7 @@ def _on_shared_structure(trial: Trial, announced: list[Any], notes: list[str]) -
 def _on_calls(
     trial: Trial, announced: list[Any], calls: Sequence[tuple[str, Distribution, list[Any]]], notes: list[str]
 ) -> GateFinding | None:
-    """What is wrong in other calls, each with what is said of its values and how they are judged."""
+    """What is wrong in other calls, each with a description of its values and how they are judged."""
     state = trial.state
     for index, (where, kind, changed) in enumerate(calls):
         if state.problem.limits.excludes(announced, changed):
@@ -440,7 +440,7 @@ def _answered(
         if arguments is None or not _keeps_order(state, given, arguments, place):
             continue
         number = _whole(arguments, place)
-        if abs(number) * seconds_by > SLOWEST_S:  # by the largest: whatever a call takes beside weighs least there
+        if abs(number) * seconds_by > SLOWEST_S:  # by the largest: a call's fixed cost weighs least there
             continue
         began = time.perf_counter()
         found = with_cotangents(state, arguments, is_plain=True)
@@ -530,7 +530,7 @@ def _last_name(state: ReferenceState, path: str) -> str:
     rest = path.partition("]")[2]
     if rest:
         return rest.rpartition(".")[2] if not rest.endswith("]") else rest.rpartition("[")[2].strip("]'\"")
-    number, names = _argument(path), state.problem.argument_names
+    number, names = argument_of(path), state.problem.argument_names
     return names[number] if number < len(names) else ""
 
 
@@ -593,13 +593,13 @@ def _tried(
 
 
 def _is_a_matter_of_rounding(state: ReferenceState, arguments: list[Any], answer: Answer, kind: Distribution) -> bool:
-    """Whether the reference itself is hardly right there: of arguments that are close to each other or equal, hardly
-    anything may be left."""
+    """Whether the reference itself loses nearly all digits there, as of arguments that are close to each other or
+    equal."""
     scales = state.scales_on(arguments, answer.tensors, kind)
     return scales is None or (kind in (CLOSE, EQUAL) and state.is_ill_conditioned(scales, answer.tensors))
 
 
-def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, *, is_tried: bool) -> str:
+def _outcome(name: str, refusal: str | None, announced: Sequence[Any], place: int, *, is_tried: bool) -> str:
     """What became of a leaf, for the report."""
     if refusal is not None:
         return f"limited to {name} as announced: other values are refused with {refusal[:SHOWN]}"
@@ -613,13 +613,13 @@ def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, 
     return f"{name} did not vary: the reference takes no other value that keeps its structure"
 
 
-def _argument(path: str) -> int:
+def argument_of(path: str) -> int:
     """The number of the argument that a leaf belongs to."""
     return int(path.removeprefix("[").partition("]")[0])
 
 
 def _called(names: Sequence[str], path: str) -> str:
-    """What people call a leaf of the arguments: `scale`, `options['steps']`."""
-    number, rest = _argument(path), path.partition("]")[2]
+    """The name of a leaf of the arguments: `scale`, `options['steps']`."""
+    number, rest = argument_of(path), path.partition("]")[2]
     name = names[number] if number < len(names) else f"argument {number}"
     return f"`{name}{rest}`" if name.isidentifier() else f"{name}{rest}"

@@ -1,9 +1,9 @@
 """Is the memory of outputs the caller's own, as long as the caller holds it?
 
-Outputs of some calls are held from early on, and read again at the end. That finds who uses a few outputs in turn; a
-thousand of them would outlast an evaluation. So a model that holds memory it has returned is called until its outputs
-would have come round, or for a while. To hold some is no offence: whether they are written to while others hold them is
-what counts.
+Outputs of some calls are held from early on, and read again at the end. That detects a kernel that uses a few outputs
+in turn; a thousand of them would outlast an evaluation. So a model that holds memory it has returned is called until
+its outputs would have come round, or for a while. To hold some is no offence: whether they are written to while others
+hold them is what counts.
 
 An output in memory of its own is the caller's whatever else a call changes. One that lies in an argument or in the
 model, as the reference's does, is not.

@@ -1,8 +1,8 @@
 """Does a candidate read its parameters, and what it is built with?
 
-Before any training a norm's weight is one and its bias zero: who leaves them out is right by chance. A second process
-is given a state in which whatever holds one value only holds others, and is called once. What is not trained (masks,
-tables, positions: any buffer but a batch norm's statistics) stays as it is.
+Before any training a norm's weight is one and its bias zero: a kernel that leaves them out is right by chance. A second
+process is given a state in which whatever holds one value only holds others, and is called once. What is not trained
+(masks, tables, positions: any buffer but a batch norm's statistics) stays as it is.
 
 Parameters also change in place between two judged calls of one process: version counters advance, addresses stay.
 
@@ -62,7 +62,7 @@ MIXED_OF_SETTING = 3
 
 def with_other_parameters(trial: Trial) -> GateFinding | None:
     """What is wrong with the output for parameters that are no longer ones and zeros; None where there are none such,
-    or where the reference cannot take others. A hint where the candidate's parameters match nobody's."""
+    or where the reference cannot take others. A hint where the candidate's parameters do not match the reference's."""
     state = trial.state
     with state.problem.other_parameters() as has_any:
         if not has_any:
@@ -82,7 +82,7 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
 
 def after_training(trial: Trial) -> GateFinding | None:
     """What is wrong with the output once the parameters have changed in place in the process that was called before:
-    what was made of them is of no use then.
+    what was computed from them is stale then.
 
     They get the size of a trained model's and both signs, where the reference is exact there; else their own signs, or
     they move a little. A kernel may raise an exception for all but the last.
@@ -226,9 +226,8 @@ def _trained(trial: Trial, other: Trial, where: str) -> GateFinding | None:
     """What is wrong with another setting's model once its parameters have changed in place. One that is right with the
     new ones from the start is remarked on, as that of the announced settings is."""
     changed = other.state.problem.other_parameters()
-    finding = _with_changed(other, changed, lambda given: _is_taken(other, given), STATISTICS, is_remark=True)[
-        1
-    ] or after_training(other)
+    _, finding = _with_changed(other, changed, lambda given: _is_taken(other, given), STATISTICS, is_remark=True)
+    finding = finding or after_training(other)
     if not any(note.startswith(UNCHANGING) for note in trial.notes):
         trial.notes += [f"{note} ({where})" for note in other.notes if note.startswith(UNCHANGING)][:1]
     return None if finding is None else dataclasses.replace(finding, detail=f"{where}, {finding.detail}")

@@ -163,7 +163,7 @@ def unchanged(trial: Trial, arguments: list[Any], groups: Sequence[SizeGroup]) -
 
 
 def _with_rows(trial: Trial, arguments: list[Any], found: IndexStructure) -> set[tuple[int, int]]:
-    """The dimensions that change where there are fewer rows, or more, beside indices, as far as the reference takes
+    """The dimensions that change where there are fewer rows, or more, next to indices, as far as the reference takes
     that."""
     tensors = flatten(arguments)
     for other in (first_rows(tensors, found, row_count(tensors, found) // 2), more_rows(tensors, found, 2)):

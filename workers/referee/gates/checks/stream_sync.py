@@ -1,4 +1,4 @@
-"""Is work on other streams joined with the caller's? Half of it may be done in time by luck, and nobody would notice.
+"""Is work on other streams joined with the caller's? Half of it may be done in time by luck, unnoticed.
 
 Three looks. The inputs of a call arrive late: what did not wait for them computes from older ones. Then every other
 stream of torch's is held up besides: what is not joined comes too late. The output shows both. At last CUDA is asked

@@ -3,9 +3,9 @@
 The arguments of a call lie densely in memory, as a problem's `get_inputs` has them in nearly all cases, and kernels may
 rely on that: it is part of what is proven, and exported operators check it. But a caller should know what becomes of a
 transposed view. So one call is made on such views of the same values, and the report says whether it was right, was
-refused by an exception, or was wrong without a word. Where a problem announces views, or tensors that repeat elements,
-one call is made on dense tensors of the same shapes, and one in which repeated parts differ. None of that decides
-anything.
+refused by an exception, or was wrong without an exception. Where a problem announces views, or tensors that repeat
+elements, one call is made on dense tensors of the same shapes, and one in which repeated parts differ. None of that
+decides anything.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def on_strided(trial: Trial) -> list[str]:
         return [*announced, f"arguments that are not dense: refused with {str(fault)[:200]}"]
     if wrong is None:
         return [*announced, "passed on arguments that are not dense"]
-    wrong = f"PROVEN FOR DENSE ARGUMENTS ONLY: transposed views are read wrongly, without a word ({wrong[:200]})"
+    wrong = f"PROVEN FOR DENSE ARGUMENTS ONLY: transposed views are read wrongly, without an exception ({wrong[:200]})"
     return [*announced, wrong]
 
 
@@ -86,7 +86,7 @@ def _on_dense(trial: Trial, arguments: list[Any]) -> list[str]:
             trial.errors.gate = gate
         if finding is not None:
             only = "PROVEN FOR THE ANNOUNCED STRIDES ONLY"
-            return [f"{only}: others are read wrongly, without a word ({finding.detail[:200]})"]
+            return [f"{only}: others are read wrongly, without an exception ({finding.detail[:200]})"]
         notes.append(f"passed on {where}")
     return notes
 

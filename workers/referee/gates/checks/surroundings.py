@@ -89,7 +89,7 @@ def _after_few_elements(trial: Trial) -> GateFinding | None:
         slot = trial.slot(0, arguments)
         slot.write(flatten(arguments))
         trial.session.call(slot)
-        return _surely(trial, call, answer, _called(trial, slot, call, answer, CHANGED))
+        return _if_exact(trial, call, answer, _called(trial, slot, call, answer, CHANGED))
     return None
 
 
@@ -125,7 +125,7 @@ def _on_one_of(
         return None
     opening = contextlib.nullcontext(trial.slot(0, call)) if in_place else opened(trial, ALIKE_SLOT, call, answer)
     with opening as slot:
-        finding = _surely(trial, call, answer, _called(trial, slot, call, answer, where))
+        finding = _if_exact(trial, call, answer, _called(trial, slot, call, answer, where))
     if finding is None:
         return None
     with trial.another() as other:
@@ -144,7 +144,7 @@ def _taken(state: ReferenceState, before: list[Any], changed: list[Any]) -> tupl
     return found if is_alike else None
 
 
-def _surely(trial: Trial, call: list[Any], answer: Answer, finding: GateFinding | None) -> GateFinding | None:
+def _if_exact(trial: Trial, call: list[Any], answer: Answer, finding: GateFinding | None) -> GateFinding | None:
     """A finding where the reference is exact."""
     is_sure = finding is not None and trial.state.scales_on(call, answer.tensors, OWN) is not None
     return finding if is_sure else None
@@ -161,7 +161,7 @@ def on_a_small_stack(trial: Trial, arguments: list[Any], number: int, where: str
     where = f"{where}, {ON_A_SMALL_STACK}"
     try:
         with opened(trial, number, arguments, answer) as slot:
-            return _surely(trial, arguments, answer, _called(trial, slot, arguments, answer, where, form))
+            return _if_exact(trial, arguments, answer, _called(trial, slot, arguments, answer, where, form))
     except RunnerFault as fault:
         if fault.kind is not FaultKind.CRASHED:
             raise

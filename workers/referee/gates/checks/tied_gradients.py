@@ -1,11 +1,11 @@
 """What does a step make of zeros, of equal values and of next to nothing?
 
-Beside a kink PyTorch promises little: which of equal values gets a maximum's gradient, or what a magnitude's is at 0.
-So draws for steps have no such values. What is the same for every choice has to be right there nevertheless: outputs,
-that a gradient is finite, and sums of gradients along a dimension, as all that a window's largest values get is what
-came back to it. Which sums are the same is seen by the reference in float64, on arguments that are moved by next to
-nothing, one way and then the other: what is chosen at a kink is chosen otherwise then. Of several equal values one may
-be chosen never, so a dimension tells only where all sums along it stay the same.
+At a kink PyTorch promises little: which of equal values gets a maximum's gradient, or what a magnitude's is at 0. So
+draws for steps have no such values. What is the same for every choice has to be right there nevertheless: outputs, that
+a gradient is finite, and sums of gradients along a dimension, as all that a window's largest values get is what came
+back to it. Which sums are the same is seen by the reference in float64, on arguments that are moved by next to nothing,
+one way and then the other: what is chosen at a kink is chosen otherwise then. Of several equal values one may be chosen
+never, so a dimension is judged only where all sums along it stay the same.
 """
 
 from __future__ import annotations

@@ -98,19 +98,19 @@ def _on_widest(trial: Trial, variant: ModelVariant) -> GateFinding | None:
 
 
 def _fit_call(trial: Trial) -> Call | None:
-    """A call that tells much, or one of the problem's own, where the reference is exact for it."""
+    """A call with faint and close rows, or one of the problem's own, where the reference is exact for it."""
     state, own = trial.state, trial.draw(0, OWN)
     kinds = [AS_DRAWN] if state.problem.is_step else [ROWS, AS_DRAWN]
     for kind in [OWN] if chooses_computed(state.analysis) else kinds:
         arguments = _of_rows(state, own) if kind is ROWS else own
         found = state.steady_answer(arguments, kind)
-        if found is not None and all(map(_tells, found[1], found[0].tensors)):
+        if found is not None and all(map(_is_exact, found[1], found[0].tensors)):
             return Call(arguments, kind, *found)
     return None
 
 
-def _tells(scale: ErrorScale, output: torch.Tensor) -> bool:
-    """Whether the reference is so exact in an output that another order of its terms is no matter."""
+def _is_exact(scale: ErrorScale, output: torch.Tensor) -> bool:
+    """Whether the reference is so exact in an output that another order of its terms does not matter."""
     if output.dtype is torch.float32 and scale.relative > EXACT:
         return False
     return not scale.usual or float(output.double().norm()) >= LEAST_LEFT * math.hypot(*scale.usual)

@@ -122,7 +122,7 @@ def test_the_largest_tensors_are_tried_and_later_those_that_tell() -> None:
 
     assert "without `p0`" in first.nearest
     assert zeroed == names[: MOST_TRIED - 1]
-    assert first.remarks == ("not tried: whether the bounds tell an output without one of 4 further tensors",)
+    assert first.remarks == ("not tried: whether the bounds detect an output without one of 4 further tensors",)
     zeroed.clear()
     again = trivial.limited(scales, [x], [output], [exact], tensors)[0]
     assert (zeroed, again.most, again.remarks) == (["p0"], first.most, ())

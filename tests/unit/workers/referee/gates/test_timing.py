@@ -85,7 +85,7 @@ def test_one_of_many_sets_may_be_left_out_of_their_mean() -> None:
         steady, number=3, samples=Samples(candidate=NOTHING, baseline=NOTHING, off=Uncertainty(shorter_s=1.0))
     )
     one.measured = [replace(steady, number=number) if number != 3 else untold for number in range(9)]
-    assert "left out: set 3, whose calls cannot be told" in timing.examine(one).detail
+    assert "left out: set 3, whose calls cannot be distinguished" in timing.examine(one).detail
     assert len(one.shapes) == 8
     problem.objective = Objective(kind=ObjectiveKind.WORST)
     with pytest.raises(InfrastructureError, match="too busy to time calls this short"):

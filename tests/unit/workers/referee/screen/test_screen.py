@@ -409,4 +409,4 @@ def test_a_backward_is_on_the_hot_path_where_gradients_are_judged(body: str, sai
 def test_where_a_module_lies_is_a_hint(asked: str) -> None:
     (remark,) = screen(KERNEL + MODEL.replace("return y", f"return y if {asked} else x"), NOTHING)
     assert not remark.hard
-    assert "tells where a module lies" in remark.text
+    assert "reveals where a module lies" in remark.text

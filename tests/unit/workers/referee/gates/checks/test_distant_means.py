@@ -75,7 +75,7 @@ def lengths(x: torch.Tensor) -> torch.Tensor:
 def test_one_scale_for_all_rows_is_found_and_rows_by_themselves_pass() -> None:
     found, _ = tried(beside_a_huge_slice, ONE_SCALE, lengths)
     assert found is not None
-    assert found.detail.startswith("in the slices beside a huge one: the output")
+    assert found.detail.startswith("in the slices next to a huge one: the output")
     assert tried(beside_a_huge_slice, LENGTHS, lengths) == (None, [])
 
 
@@ -91,7 +91,7 @@ def test_windows_by_differences_are_found_beside_a_huge_element_and_sums_pass() 
 
     found, _ = tried(beside_a_huge_element, by_differences, formula)
     assert found is not None
-    assert found.detail.startswith("beside single elements a million times as large: the output")
+    assert found.detail.startswith("next to single elements a million times as large: the output")
     assert tried(beside_a_huge_element, sums, formula) == (None, [])
 
 

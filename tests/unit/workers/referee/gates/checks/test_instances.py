@@ -199,7 +199,7 @@ def test_a_model_of_other_settings_beside_the_first_is_judged_and_so_is_the_firs
     assert examined(DOUBLE, lambda trial: with_settings_beside(trial, 0)) == (None, [])
     finding, _ = examined(SETTING, lambda trial: with_settings_beside(trial, 0))
     assert finding is not None
-    assert finding.detail.startswith("once a model with the settings of INIT_SETS[0] was called beside it: ")
+    assert finding.detail.startswith("once a model with the settings of INIT_SETS[0] was called in its process: ")
 
 
 def test_a_kernel_that_knows_weights_by_their_address_is_found() -> None:

@@ -184,6 +184,6 @@ def test_arguments_that_are_not_alike_stay() -> None:
 
 def test_an_output_tells_where_the_reference_is_exact_and_something_is_left() -> None:
     output = torch.ones(4)
-    assert wide_parameters._tells(ErrorScale(relative=1e-7, usual=(1.0,) * 4), output)
-    assert not wide_parameters._tells(ErrorScale(relative=1e-3), output)
-    assert not wide_parameters._tells(ErrorScale(usual=(9.0,) * 4), output)
+    assert wide_parameters._is_exact(ErrorScale(relative=1e-7, usual=(1.0,) * 4), output)
+    assert not wide_parameters._is_exact(ErrorScale(relative=1e-3), output)
+    assert not wide_parameters._is_exact(ErrorScale(usual=(9.0,) * 4), output)
