@@ -23,7 +23,7 @@ def test_an_honest_candidate_is_accepted(judged: Judge, name: str) -> None:
     report = judged(name)
     assert report.verdict is Verdict.ACCEPTED, [gate for gate in report.gates if gate.status.value != "passed"]
     assert report.latency is not None
-    assert report.latency.samples >= 30
+    assert report.latency.samples >= 10
     assert report.environment.driver is not None
     assert report.environment.clocks["sm_mhz"] > 0
     assert report.environment.tf32 is False
