@@ -16,6 +16,7 @@ from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.timing.single_calls import Side
+from workers.referee.tried_values import TriedValues
 from workers.runner.step import DENSE
 
 EAGER = "plain"
@@ -54,8 +55,9 @@ class Reference(Standard, Protocol):
     def scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
         """How exact it is for such draws, one figure an output; None when it cannot take them."""
 
-    def usable(self, number: int) -> list[Distribution]:
-        """The distributions that are tried on an open input set, the problem's own first."""
+    @property
+    def tried(self) -> TriedValues:
+        """The kinds of values that are tried on input sets."""
 
 
 class BaselineJudge:
@@ -133,7 +135,7 @@ def _tried(reference: Reference, number: int, *, few: bool) -> list[Distribution
     tried = [OWN] * DRAWS
     if few or number < 0 or sum(tensor.nbytes for tensor in flatten(reference.draw(number, OWN))) > SMALL_BYTES:
         return tried
-    others = [one for one in reference.usable(number) if one.transform and one.finite and one.layout == DENSE]
+    others = [one for one in reference.tried.usable(number) if one.transform and one.finite and one.layout == DENSE]
     return tried + sorted(others, key=lambda one: one.harsh)[:1]
 
 
