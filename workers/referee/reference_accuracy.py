@@ -36,13 +36,13 @@ from workers.referee.comparison.tolerance import (
 from workers.referee.comparison.trivial_outputs import Tensors, TrivialOutputs
 from workers.referee.comparison.usual_magnitudes import Slots, usual_magnitudes
 from workers.referee.costs.operator_costs import INDEXING, PERIODIC, PLACES, longest_sum
+from workers.referee.costs.reference_traits import ReferenceTraits
 from workers.referee.errors import Refused
 from workers.referee.inputs import distributions as kinds
 from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import Distribution, flushed, is_one_several, nudged, rebuilt, without_ties
 from workers.referee.inputs.float8 import is_eight_bit, widened
 from workers.referee.inputs.large_inputs import telling_part
-from workers.referee.reference_traits import ReferenceTraits
 from workers.runner.step import GraphUse
 
 LONG_SUM = 2.0**-24 / ERROR_MULTIPLE

@@ -23,6 +23,7 @@ from workers.referee.boundary.worker_client import WorkerLink
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.output_structure import Answer, Selection
 from workers.referee.comparison.tolerance import ErrorScale
+from workers.referee.costs.reference_traits import ReferenceTraits
 from workers.referee.errors import Refused
 from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import OWN, Distribution, changes, drawn
@@ -30,7 +31,6 @@ from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large
 from workers.referee.inputs.unvarying import unvarying
 from workers.referee.reference_accuracy import ReferenceAccuracy, are_steady
-from workers.referee.reference_traits import ReferenceTraits
 from workers.referee.tried_values import COMPARED_DRAWS, TriedValues
 from workers.runner.step import GraphUse
 

@@ -16,6 +16,7 @@ from workers.referee.comparison.error_scales import is_by_range
 from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.costs import operator_costs as operators
 from workers.referee.costs.named_numbers import named_numbers
+from workers.referee.costs.reference_traits import ReferenceTraits
 from workers.referee.inputs import distributions as kinds
 from workers.referee.inputs.distributions import Distribution, all_but, alone, loose, not_finite_in, with_numbers
 from workers.referee.inputs.float8 import is_eight_bit, widened
@@ -30,7 +31,6 @@ from workers.referee.inputs.value_kinds import (
     is_whole,
     may_repeat,
 )
-from workers.referee.reference_traits import ReferenceTraits
 
 SMALL_BYTES = 16 << 20
 """Inputs of a call up to which every distribution is tried: draws, the reference and comparing cost time."""

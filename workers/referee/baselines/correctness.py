@@ -16,7 +16,6 @@ from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.timing.single_calls import Side
-from workers.referee.tried_values import TriedValues
 from workers.runner.step import DENSE
 
 EAGER = "plain"
@@ -43,6 +42,13 @@ class WrongBaseline(RunnerFault):
         self.of_baseline = True
 
 
+class KindsOfValues(Protocol):
+    """What candidates are tried on."""
+
+    def usable(self, number: int) -> list[Distribution]:
+        """The distributions that are tried on an open input set, the problem's own first."""
+
+
 class Reference(Standard, Protocol):
     """What says which outputs are right, and draws arguments."""
 
@@ -56,7 +62,7 @@ class Reference(Standard, Protocol):
         """How exact it is for such draws, one figure an output; None when it cannot take them."""
 
     @property
-    def tried(self) -> TriedValues:
+    def tried(self) -> KindsOfValues:
         """The kinds of values that are tried on input sets."""
 
 

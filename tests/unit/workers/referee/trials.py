@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.costs.reference_traits import ReferenceTraits
 from workers.referee.reference_accuracy import ReferenceAccuracy
-from workers.referee.reference_traits import ReferenceTraits
 from workers.referee.trial import Measured, Trial
 from workers.referee.tried_values import TriedValues
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workers.referee.reference_traits import ReferenceTraits
+from workers.referee.costs.reference_traits import ReferenceTraits
 
 
 @pytest.mark.parametrize(
