@@ -126,7 +126,7 @@ class Referee:
         if state.is_large:
             state.bench.rest()
         for number in state.set_numbers:
-            state.usable(number)
+            state.tried.usable(number)
         for number in state.set_numbers[1:]:
             ensure_set(state, request.names, number)
         return requests.BaselinesMeasured(baselines=state.bench.baselines, notes=tuple(state.bench.notes.values()))

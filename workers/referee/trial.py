@@ -138,7 +138,7 @@ class Trial:
 
     def __post_init__(self) -> None:
         """Nothing is drawn yet."""
-        self._preparation = Preparation(self.state)
+        self._preparation = Preparation(self.state, lambda number: self.state.tried.usable(number))
 
     @property
     def mode(self) -> Mode:

@@ -42,6 +42,13 @@ class WrongBaseline(RunnerFault):
         self.of_baseline = True
 
 
+class KindsOfValues(Protocol):
+    """What candidates are tried on."""
+
+    def usable(self, number: int) -> list[Distribution]:
+        """The distributions that are tried on an open input set, the problem's own first."""
+
+
 class Reference(Standard, Protocol):
     """What says which outputs are right, and draws arguments."""
 
@@ -54,8 +61,9 @@ class Reference(Standard, Protocol):
     def scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
         """How exact it is for such draws, one figure an output; None when it cannot take them."""
 
-    def usable(self, number: int) -> list[Distribution]:
-        """The distributions that are tried on an open input set, the problem's own first."""
+    @property
+    def tried(self) -> KindsOfValues:
+        """The kinds of values that are tried on input sets."""
 
 
 class BaselineJudge:
@@ -133,7 +141,7 @@ def _tried(reference: Reference, number: int, *, few: bool) -> list[Distribution
     tried = [OWN] * DRAWS
     if few or number < 0 or sum(tensor.nbytes for tensor in flatten(reference.draw(number, OWN))) > SMALL_BYTES:
         return tried
-    others = [one for one in reference.usable(number) if one.transform and one.finite and one.layout == DENSE]
+    others = [one for one in reference.tried.usable(number) if one.transform and one.finite and one.layout == DENSE]
     return tried + sorted(others, key=lambda one: one.harsh)[:1]
 
 

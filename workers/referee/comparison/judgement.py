@@ -54,6 +54,23 @@ class Contract(Protocol):
         """Names of the gradients among the outputs, which are the last ones."""
 
 
+class Accuracy(Protocol):
+    """How exact a reference is, and what else it may give."""
+
+    def scales_on(
+        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution, *, in_place: bool = False
+    ) -> tuple[ErrorScale, ...] | None:
+        """How exact the reference is on these very arguments; None where a rounding decides too much. With `in_place`,
+        `outputs` are the arguments' tensors as the reference leaves them."""
+
+    def otherwise_rounded(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
+        """What the reference makes of them in float64, in the outputs' dtypes; and, where it chooses among values that
+        it computes, of arguments that are rounded once more. Empty where it cannot be run so."""
+
+    def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
+        """What the reference makes of them where it chooses others of equal values; empty where it does not choose."""
+
+
 class Standard(Protocol):
     """What outputs are judged by."""
 
@@ -73,18 +90,9 @@ class Standard(Protocol):
     def modes(self) -> frozenset[tuple[int, str]]:
         """Outputs of the reference that a mode of torch makes other tensors than usual, and what they are."""
 
-    def scales_on(
-        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution, *, in_place: bool = False
-    ) -> tuple[ErrorScale, ...] | None:
-        """How exact the reference is on these very arguments; None where a rounding decides too much. With `in_place`,
-        `outputs` are the arguments' tensors as the reference leaves them."""
-
-    def otherwise_rounded(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
-        """What the reference makes of them in float64, in the outputs' dtypes; and, where it chooses among values that
-        it computes, of arguments that are rounded once more. Empty where it cannot be run so."""
-
-    def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
-        """What the reference makes of them where it chooses others of equal values; empty where it does not choose."""
+    @property
+    def accuracy(self) -> Accuracy:
+        """How exact the reference is."""
 
 
 @dataclass(kw_only=True)
@@ -172,7 +180,7 @@ def judged_on_values(
     judgement = judged(answer, scales)
     if judgement.wrong is None or judgement.is_forged:
         return judgement
-    own = standard.scales_on(arguments, answer.tensors, distribution)
+    own = standard.accuracy.scales_on(arguments, answer.tensors, distribution)
     if own is not None:
         scales = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
         again = judged(answer, scales)
@@ -180,12 +188,12 @@ def judged_on_values(
         judgement = again
     if judgement.wrong is None or not scales:
         return judgement
-    chosen = _as_chosen(fetched, answer, lambda: standard.other_choices(arguments))
+    chosen = _as_chosen(fetched, answer, lambda: standard.accuracy.other_choices(arguments))
     if chosen is not None:
         judgement = judged(chosen, scales)
     if judgement.wrong is None:
         return judgement
-    rounded = standard.otherwise_rounded(arguments, answer.tensors)
+    rounded = standard.accuracy.otherwise_rounded(arguments, answer.tensors)
     chosen = _as_chosen(fetched, answer, lambda: rounded, SLICES_OF)
     for other in (*rounded[:1], *_by_slices(fetched, answer, rounded), *([chosen.tensors] if chosen else [])):
         again = judged(dataclasses.replace(answer, tensors=other), scales)
@@ -322,7 +330,8 @@ def judged_inputs(
                 return judgement.found(f"input {index} was changed by the call", is_forged=True)
             continue
         if scales is None:
-            scales = standard.scales_on(arguments, left, distribution, in_place=True) or [ErrorScale()] * len(left)
+            scales = standard.accuracy.scales_on(arguments, left, distribution, in_place=True)
+            scales = scales or [ErrorScale()] * len(left)
         compared = examine(found, wanted, scales[index], standard.problem.tolerances)
         judgement.remarks += scales[index].remarks
         if compared.account is not None:

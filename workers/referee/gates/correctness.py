@@ -101,5 +101,5 @@ def _draws(trial: Trial) -> Iterator[tuple[int, Distribution]]:
         yield from [(0, OWN)] * QUICK_DRAWS
         return
     for number in trial.state.set_numbers:
-        for distribution in plan(trial.state, number):
+        for distribution in plan(trial.state.tried.usable(number), number):
             yield number, distribution

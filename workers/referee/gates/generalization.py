@@ -281,8 +281,8 @@ def _again(trial: Trial, change: Change, number: int, where: str) -> GateFinding
     if call is None:
         return None
     expected = state.expected(call)
-    scales = state.scales_on(call, expected.tensors, OWN)
-    if scales is None or state.cancels(scales, expected.tensors):
+    scales = state.accuracy.scales_on(call, expected.tensors, OWN)
+    if scales is None or state.accuracy.cancels(scales, expected.tensors):
         return None
     return try_values(trial, call, number, where, expected=expected, scales=scales)
 
@@ -308,7 +308,7 @@ def _changed(
         finding = try_values(trial, changed, number, place, kind, expected)
         if finding is None:
             continue
-        scales = (state.fit_scales if is_far else state.scales_on)(changed, expected.tensors, kind)
+        scales = (state.accuracy.fit_scales if is_far else state.accuracy.scales_on)(changed, expected.tensors, kind)
         if scales is not None and is_far:  # what is known of the announced sizes may not be so there
             finding = try_values(trial, changed, number, place, kind, expected, scales)
         if scales is not None and finding is not None:
@@ -333,7 +333,7 @@ def _is_enough(trial: Trial) -> bool:
 def _other_kinds(trial: Trial) -> list[Distribution]:
     """A kind of values of which some are large, and another one now and then, of those tried on the first input set."""
     generator = random.SystemRandom()
-    kinds = [one for one in trial.state.usable(0) if one.finite and not one.has_ties and one.layout == DENSE]
+    kinds = [one for one in trial.state.tried.usable(0) if one.finite and not one.has_ties and one.layout == DENSE]
     harsh = [one for one in kinds if one.harsh]
     others = [one for one in kinds if not one.harsh and one.transform is not None]
     chosen = [generator.choice(harsh)] if harsh else []
@@ -346,9 +346,9 @@ def _piling_up(trial: Trial) -> list[Distribution]:
     """A kind of values of which many are alike, of those tried on the first input set; and slices that are, where the
     reference counts or runs along a dimension."""
     state = trial.state
-    kinds = [one for one in state.usable(0) if one.piles_up and one.code in (None, any_code) and not one.uneven]
-    counts = state.names & SCANS or any("int" in one.dtype for one in state.metas(0))
-    return [*kinds[-1:], *([ALIKE] if counts and state.takes_ties else [])]
+    kinds = [one for one in state.tried.usable(0) if one.piles_up and one.code in (None, any_code) and not one.uneven]
+    counts = state.traits.names & SCANS or any("int" in one.dtype for one in state.metas(0))
+    return [*kinds[-1:], *([ALIKE] if counts and state.traits.takes_ties else [])]
 
 
 def _each_once(trial: Trial, calls: Iterator[Derived]) -> Iterator[Derived]:
@@ -374,7 +374,7 @@ def _derived(trial: Trial, groups: list[SizeGroup]) -> Iterator[Derived]:
         part = min(part, state.problem.forward_arguments(group.call), key=bytes_of)
         yield group.call, None
     for axes, size in _other_sizes(trial, flatten(arguments), groups):
-        change = to_size(trial, axes, size, apart=state.chooses)
+        change = to_size(trial, axes, size, apart=state.traits.chooses)
         tensors = change(flatten(arguments))
         if tensors is not None and (call := taken(state, arguments, tensors)):
             is_far = size < min(LEAST, size_of(flatten(arguments), axes))
@@ -411,7 +411,7 @@ def _counted(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
     """A call of more bytes than a float counts, where whole numbers are summed: all of them are the largest one."""
     state, arguments = trial.state, announced(trial)
     tensors = flatten(arguments)
-    if state.problem.is_step or not state.names & COUNTS or any(one.element_size() > 1 for one in tensors):
+    if state.problem.is_step or not state.traits.names & COUNTS or any(one.element_size() > 1 for one in tensors):
         return
     if any(one.is_floating_point() for one in tensors) or any("int" not in one.dtype for one in state.metas(0)):
         return

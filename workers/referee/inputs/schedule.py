@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from workers.ipc.placement import TensorDevice
@@ -34,16 +34,12 @@ class SetOfDraws(Protocol):
     def set_numbers(self) -> Sequence[int]:
         """The open input sets."""
 
-    def usable(self, number: int) -> list[Distribution]:
-        """Kinds of values that an input set can have."""
-
     def draw(self, number: int, distribution: Distribution) -> list[Any]:
         """Fresh arguments."""
 
 
-def plan(state: SetOfDraws, number: int) -> list[Distribution]:
-    """The draws of an open input set that have to be right."""
-    usable = state.usable(number)
+def plan(usable: list[Distribution], number: int) -> list[Distribution]:
+    """The draws of an open input set that have to be right, of the kinds of values that are tried on it."""
     if number != 0:
         return usable
     again = [one for one in TELLING[:1] if one in usable]  # a spike may lie where a cheat looks, by chance
@@ -53,8 +49,9 @@ def plan(state: SetOfDraws, number: int) -> list[Distribution]:
 class Preparation:
     """Arguments drawn beforehand, each given out once."""
 
-    def __init__(self, state: SetOfDraws) -> None:
-        self._state = state
+    def __init__(self, state: SetOfDraws, usable: Callable[[int], list[Distribution]]) -> None:
+        """`usable` tells the kinds of values that are tried on an input set."""
+        self._state, self._usable = state, usable
         self._ready: dict[tuple[int, str], list[list[Any]]] = defaultdict(list)
         self._bytes = 0
 
@@ -64,7 +61,7 @@ class Preparation:
         if self._state.place.is_gpu:
             return
         for number in self._state.set_numbers:
-            for distribution in [*plan(self._state, number), *[OWN] * TIMED_DRAWS]:
+            for distribution in [*plan(self._usable(number), number), *[OWN] * TIMED_DRAWS]:
                 self._prepare(number, distribution)
         for _ in range(MOST_FURTHER):
             if time.monotonic() >= until:

@@ -148,7 +148,7 @@ def _following(trial: Trial, number: int) -> Distribution:
     """A kind of values that has not come yet, in a random order."""
     left = trial.untried.setdefault(number, [])
     if not left:
-        kinds = [one for one in trial.state.usable(number) if not one.has_ties]  # sums of equals drift in float
+        kinds = [one for one in trial.state.tried.usable(number) if not one.has_ties]  # sums of equals drift in float
         left += [*kinds, *[one for one in TELLING if one in kinds] * TELLING_MORE]
         random.SystemRandom().shuffle(left)
     return left.pop()

@@ -62,7 +62,7 @@ def try_draw(
         except RunnerFault as fault:
             if distribution is OWN:
                 raise
-            if fault.kind is FaultKind.RAISED and trial.state.hardly_takes(arguments):
+            if fault.kind is FaultKind.RAISED and trial.state.accuracy.hardly_takes(arguments):
                 return None
             raise fault.at(f"{distribution.name} values") from None
         answer = trial.state.expected(arguments) if answer is None else answer

@@ -37,8 +37,8 @@ from workers.referee.inputs.float8 import is_eight_bit
 from workers.referee.inputs.transforms import DISPLACED, outsized, with_outsized
 from workers.referee.inputs.value_kinds import LEAST_SLICES, is_continuous
 from workers.referee.inputs.value_structure import structured
-from workers.referee.state import SMALL_BYTES
 from workers.referee.trial import Trial
+from workers.referee.tried_values import SMALL_BYTES
 
 SLOT = 8000
 FROM_ZERO = f"imprecise where a mean is {DISPLACED:.0f} standard deviations"
@@ -62,7 +62,7 @@ def remark_on_distant_means(trial: Trial) -> str | None:
     """What is to be said of a kernel that is imprecise there; None where it is right, refuses, or nothing is known."""
     state = trial.state
     for names, distribution, remark in REMARKS:
-        if not state.names & names or (scales := state.scales(0, distribution)) is None:
+        if not state.traits.names & names or (scales := state.scales(0, distribution)) is None:
             continue
         arguments = trial.draw(0, distribution)
         try:
@@ -97,7 +97,7 @@ def beside_a_huge_element(trial: Trial) -> GateFinding | None:
     same to the bit whatever these are: they are judged by what is expected without them. Products may be made of parts
     that share a rounding (Winograd's, Fourier's), so they are not checked."""
     state, arguments = trial.state, trial.draw(0, OWN)
-    if not _is_fit(trial, arguments) or not state.names:
+    if not _is_fit(trial, arguments) or not state.traits.names:
         return None
     if any(is_product(item.target) for item in state.analysis.operators) or state.scales(0, WIDE) is None:
         return None

@@ -94,7 +94,7 @@ def call_before(trial: Trial) -> Callable[[], None]:
 
 def _with_nans(trial: Trial, arguments: list[Any]) -> list[Any] | None:
     state = trial.state
-    if all(kind.finite for kind in state.usable(0)):
+    if all(kind.finite for kind in state.tried.usable(0)):
         return None
     count = len(flatten(state.problem.forward_arguments(arguments)))
     tensors = [

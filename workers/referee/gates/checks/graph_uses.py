@@ -149,7 +149,7 @@ def _added_up(trial: Trial, arguments: list[Any], usual: Answer, outputs: int) -
 def _given_twice(trial: Trial, forward: list[Any]) -> list[Any] | None:
     """Arguments of which some are equal, where the reference's gradients are known there."""
     state = trial.state
-    changed = equal(forward, shared=False) if state.knows_ties else None
+    changed = equal(forward, shared=False) if state.traits.knows_ties else None
     if changed is None or (state.problem.limits and not is_same(state.problem.limits.kept(forward, changed), changed)):
         return None
     try:
@@ -172,8 +172,8 @@ def _tried(trial: Trial, step: OtherStep) -> GateFinding | None:
     finding = judge_outputs(trial, fetched, answer, known, step.where)
     if finding is None:
         return judge_inputs(trial, slot, step.arguments, answer, OWN, step.where) if use.looked_at else None
-    own = state.scales_on(step.arguments, answer.tensors, EQUAL if use.same else OWN, use=use)
-    if own is None or (use.same and state.is_ill_conditioned(own, answer.tensors)):
+    own = state.accuracy.scales_on(step.arguments, answer.tensors, EQUAL if use.same else OWN, use=use)
+    if own is None or (use.same and state.accuracy.is_ill_conditioned(own, answer.tensors)):
         return None
     scales = [worse(one, other) for one, other in zip(own, known, strict=True)]
     return judge_outputs(trial, fetched, answer, scales, step.where)

@@ -32,7 +32,7 @@ MAY_RAISE = ". A kernel may raise an exception for shapes that it does not suppo
 def on_left_kinds(trial: Trial, notes: list[str]) -> GateFinding | None:
     """What is wrong on a part of large inputs with a kind of values that they were not tried on; `notes` gets how many
     there were. Nothing is tried where a backward pass is judged: gradients of a part are another problem's."""
-    left = list(trial.state.left_out)
+    left = list(trial.state.tried.left_out)
     call = _part(trial) if left and not trial.state.problem.is_step else None
     if call is None:
         return None
@@ -73,12 +73,12 @@ def _tried(trial: Trial, call: list[Any], kind: Distribution) -> tuple[bool, Gat
         expected = state.expected(changed)
     except Refused:
         return False, None
-    if not state.can_judge(expected.tensors, kind):
+    if not state.accuracy.can_judge(expected.tensors, kind):
         return False, None
     finding = try_values(trial, changed, LEFT_SLOT, _where(kind), kind, expected)
     if finding is None:
         return True, None
-    if state.scales_on(changed, expected.tensors, kind) is None:
+    if state.accuracy.scales_on(changed, expected.tensors, kind) is None:
         return False, None
     return True, finding.advised(MAY_RAISE)
 

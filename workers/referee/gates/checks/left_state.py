@@ -111,7 +111,7 @@ def _tried(trial: Trial, arguments: list[Any], answer: Answer, wanted: LeftState
             if not same_bytes(tensor, wanted.before[name]):
                 return failed(f"its `{name}` was changed by a call, the reference's is left alone")
             continue
-        scale = trial.state.with_depth(wanted.scales[name], wanted.after[name], ties=False)
+        scale = trial.state.accuracy.with_depth(wanted.scales[name], wanted.after[name], ties=False)
         compared = examine(tensor, wanted.after[name], scale, trial.state.problem.tolerances)
         if compared.account is not None:
             trial.errors.note("what a call leaves in the model", [(name, compared.account)])

@@ -222,7 +222,7 @@ def has_structure_of(known: Sequence[tuple[str, Any]], call: list[Any], places: 
 def _with_other_kind(trial: Trial, mixed: _Mixed, call: list[Any]) -> tuple[list[Any], Answer | None]:
     """The call with another kind of values, of those tried on the first input set, wide ones every other time, where
     the reference takes one, and what it makes of it."""
-    kinds = [one for one in trial.state.usable(0) if one.finite and not one.has_ties and one.layout == DENSE]
+    kinds = [one for one in trial.state.tried.usable(0) if one.finite and not one.has_ties and one.layout == DENSE]
     kinds = [one for one in kinds if mixed.is_changed and one.transform is not None]
     generator = random.SystemRandom()
     wide = [WIDE] if WIDE in kinds and generator.random() < WIDE_SHARE else []
@@ -260,7 +260,7 @@ def _made(trial: Trial, mixed: _Mixed, number: int, room: int | None = None) -> 
     # larger ones first: what has been cut may no longer show its structure
     for group, size in sorted(mixed.sizes, key=lambda one: one[0].size - one[1]):
         has_room = room is None or size < group.size or bytes_with(tensors, group.axes, size) <= room
-        changed = to_size(trial, group.axes, size, apart=state.chooses)(tensors) if has_room else None
+        changed = to_size(trial, group.axes, size, apart=state.traits.chooses)(tensors) if has_room else None
         if changed is not None:
             tensors = changed
         elif room is not None:
@@ -299,7 +299,7 @@ def _tried(
     expected = None if again is None else _answer(trial, again)
     if again is None or expected is None:
         return None
-    scales = trial.state.scales_on(again, expected.tensors, mixed.kind)
+    scales = trial.state.accuracy.scales_on(again, expected.tensors, mixed.kind)
     return None if scales is None else try_values(trial, again, slot, where, mixed.kind, expected, scales)
 
 

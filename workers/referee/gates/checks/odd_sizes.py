@@ -35,7 +35,7 @@ def on_odd_sizes(trial: Trial, groups: Sequence[SizeGroup], notes: list[str]) ->
     if call is None:
         return None
     where = f"derived shapes {shown(trial.shapes_of(call))}"
-    kinds = [one for one in trial.state.usable(0) if one.has_ties]
+    kinds = [one for one in trial.state.tried.usable(0) if one.has_ties]
     for kind in random.SystemRandom().sample(kinds, len(kinds)):
         if _is_enough(trial):
             return None
@@ -65,7 +65,7 @@ def _odd(trial: Trial, groups: Sequence[SizeGroup]) -> list[Any] | None:
         size = group.size - 1 - generator.randrange(max(1, group.size // SHORTER))
         size -= 1 - size % 2
         if group.may_shrink and size > 0:
-            tensors = to_size(trial, group.axes, size, apart=state.chooses)(flatten(given))
+            tensors = to_size(trial, group.axes, size, apart=state.traits.chooses)(flatten(given))
             cut = None if tensors is None else taken(state, given, tensors)
             call = cut or call
             given = given if cut is None else state.problem.forward_arguments(cut)
@@ -79,11 +79,11 @@ def _on_kind(trial: Trial, call: list[Any], kind: Distribution, where: str) -> G
         answer = state.expected(changed)
     except Refused:
         return None
-    if not state.can_judge(answer.tensors, kind):
+    if not state.accuracy.can_judge(answer.tensors, kind):
         return None
     finding = try_values(trial, changed, ODD_SLOT, where, kind, answer)
     if finding is None or finding.gate is not None:
         return finding
-    scales = state.fit_scales(changed, answer.tensors, dataclasses.replace(kind, harsh=True))
+    scales = state.accuracy.fit_scales(changed, answer.tensors, dataclasses.replace(kind, harsh=True))
     finding = None if scales is None else try_values(trial, changed, ODD_SLOT, where, kind, answer, scales)
     return finding and finding.advised(MAY_RAISE)

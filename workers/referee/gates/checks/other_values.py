@@ -143,7 +143,7 @@ def on_values_at(trial: Trial, arguments: list[Any], where: str, notes: list[str
 
 def _marked(state: ReferenceState, arguments: list[Any]) -> list[tuple[str, Distribution, list[Any]]]:
     """Calls with indices that the model names, in places and everywhere, and with floats that are of a few kinds."""
-    kinds = (one for number in state.named_indices for one in (with_mark(number), only_mark(number)))
+    kinds = (one for number in state.traits.named_indices for one in (with_mark(number), only_mark(number)))
     marks = [one for one in (*kinds, FEW_FLOATS) if changes(arguments, one)]
     return [(f"{mark.name} values", VALUES, drawn(arguments, mark)) for mark in marks]
 
@@ -203,7 +203,7 @@ def _on_wider_numbers(trial: Trial, announced: list[Any], notes: list[str]) -> G
         name = _called(state.problem.argument_names, leaves(announced)[place][0])
         kept = state.problem.limits.kept(announced, other)
         found = None if is_same(kept, announced) else with_cotangents(state, kept, is_plain=True)
-        if found is not None and state.is_steady_on(found[0]):
+        if found is not None and state.accuracy.is_steady_on(found[0]):
             calls.append((f"values of {name} {factor} times as large as drawn", VALUES, kept))
     return _on_calls(trial, announced, calls, notes)
 
@@ -255,7 +255,7 @@ def _on_ranges(
         other = list(rebuilt(announced, relaid(changed, tensors)))
         kept = limits.kept(announced, other) if limits else other
         found = None if is_same(kept, announced) else with_cotangents(trial.state, kept, is_plain=False)
-        if found is None or (kind == "converted" and not trial.state.is_steady_on(found[0])):
+        if found is None or (kind == "converted" and not trial.state.accuracy.is_steady_on(found[0])):
             continue
         finding, refusal = _tried(trial, found[0], RANGES_SLOT + index, f"{kind} whole numbers", found[1])
         if finding is not None:
@@ -338,10 +338,10 @@ def _is_taken(state: ReferenceState, arguments: list[Any]) -> bool:
 def _related(state: ReferenceState, announced: list[Any]) -> list[tuple[str, Distribution, list[Any]]]:
     """Calls whose tensors are close to each other, opposite, or equal, where what the reference does with equal values
     is known: one tensor then, unless the reference changes its arguments or has gradients of them."""
-    may_be_near = state.knows_ties or not state.problem.is_step
+    may_be_near = state.traits.knows_ties or not state.problem.is_step
     near, other = (close(announced), opposite(announced)) if may_be_near else (None, None)
     shared = not (state.mutates or state.problem.is_step)
-    same = equal(announced, shared=shared) if state.knows_ties else None
+    same = equal(announced, shared=shared) if state.traits.knows_ties else None
     found = (
         ("arguments close to each other", CLOSE, near),
         ("arguments close to each other's opposites", CLOSE, other),
@@ -358,7 +358,7 @@ def taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tenso
     """The arguments with these tensors, and cotangents to fit, where the problem's promises permit them and the
     reference takes them."""
     limits = state.problem.limits
-    other = limits.fitted(arguments, list(rebuilt(arguments, tensors)), may_move=not state.chooses)
+    other = limits.fitted(arguments, list(rebuilt(arguments, tensors)), may_move=not state.traits.chooses)
     found = None if other is None else with_cotangents(state, other, is_plain=False)
     return None if found is None else found[0]
 
@@ -535,7 +535,7 @@ def _last_name(state: ReferenceState, path: str) -> str:
 
 
 def _freedom(state: ReferenceState) -> Freedom:
-    known, names = bool(state.names), state.names
+    known, names = bool(state.traits.names), state.traits.names
     return Freedom(repeats=known and not names & WRITES, restarts=not names & SEARCHES, empty_rows=not names & ATTENDS)
 
 
@@ -595,8 +595,8 @@ def _tried(
 def _is_a_matter_of_rounding(state: ReferenceState, arguments: list[Any], answer: Answer, kind: Distribution) -> bool:
     """Whether the reference itself loses nearly all digits there, as of arguments that are close to each other or
     equal."""
-    scales = state.scales_on(arguments, answer.tensors, kind)
-    return scales is None or (kind in (CLOSE, EQUAL) and state.is_ill_conditioned(scales, answer.tensors))
+    scales = state.accuracy.scales_on(arguments, answer.tensors, kind)
+    return scales is None or (kind in (CLOSE, EQUAL) and state.accuracy.is_ill_conditioned(scales, answer.tensors))
 
 
 def _outcome(name: str, refusal: str | None, announced: Sequence[Any], place: int, *, is_tried: bool) -> str:

@@ -35,8 +35,8 @@ from workers.referee.gates.checks.mixed_calls import on_mixed
 from workers.referee.gates.checks.size_groups import announced, size_groups
 from workers.referee.gates.finding import GateFinding, failed, suspicious
 from workers.referee.inputs.distributions import DEGENERATE, OWN, PADDED, TIED, Distribution
-from workers.referee.state import SMALL_BYTES
 from workers.referee.trial import UNCHANGING, Trial
+from workers.referee.tried_values import SMALL_BYTES
 
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"
 TRAINED = "once its parameters have changed in place, as a step of training changes them"
@@ -92,7 +92,7 @@ def after_training(trial: Trial) -> GateFinding | None:
     problem, seed = trial.state.problem, secrets.randbits(SEED_BITS)
     for changed in (problem.ordinary_parameters(seed, signed=True), problem.ordinary_parameters(seed, signed=False)):
         try:
-            was_tried, finding = _with_changed(trial, changed, trial.state.is_steady_on)
+            was_tried, finding = _with_changed(trial, changed, trial.state.accuracy.is_steady_on)
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise
@@ -237,7 +237,7 @@ def _on_ties(trial: Trial, where: str) -> GateFinding | None:
     """What is wrong with another setting's model where values are equal or rows zero: which kinds of values it takes,
     and how exact it is there, need not be as with the announced settings."""
     state, own = trial.state, trial.draw(0, OWN)
-    if not state.takes_ties or sum(tensor.nbytes for tensor in flatten(own)) > SMALL_BYTES:
+    if not state.traits.takes_ties or sum(tensor.nbytes for tensor in flatten(own)) > SMALL_BYTES:
         return None
     metas = [TensorMeta.of(tensor) for tensor in state.expected(own).tensors]
     for kind in (DEGENERATE, PADDED, TIED):
@@ -253,7 +253,7 @@ def _on_kind(trial: Trial, kind: Distribution, scales: Sequence[ErrorScale], whe
     state, arguments = trial.state, trial.draw(0, kind)
     try:
         answer = state.expected(arguments)
-        if not state.can_judge(answer.tensors, kind) or state.ties_matter(arguments):
+        if not state.accuracy.can_judge(answer.tensors, kind) or state.accuracy.ties_matter(arguments):
             return None
         return try_values(trial, arguments, SETTINGS_SLOT, f"{where}, {kind.name} values", kind, answer, scales)
     except Refused:
@@ -292,5 +292,5 @@ def _judged(trial: Trial, arguments: list[Any]) -> GateFinding | None:
     if not trial.state.problem.has_other_settings:
         return try_draw(trial, 0, OWN, arguments, observe=False)
     answer = trial.state.expected(arguments)
-    scales = trial.state.scales_on(arguments, answer.tensors, OWN)
+    scales = trial.state.accuracy.scales_on(arguments, answer.tensors, OWN)
     return None if scales is None else try_values(trial, arguments, SETTINGS_SLOT, "own values", OWN, answer, scales)

@@ -123,7 +123,7 @@ def size_groups(trial: Trial, arguments: list[Any], number: int = 0) -> Iterator
         sets = growing_together(tensors, dimension) if is_small else sharing(tensors, dimension)
         sets = [axes for axes in sets if indices is None or not _is_named(tensors, indices, axes)]
         for axes, new in ((axes, new) for new in sizes for axes in sets):
-            cut = to_size(trial, axes, new, apart=trial.state.chooses)(tensors)
+            cut = to_size(trial, axes, new, apart=trial.state.traits.chooses)(tensors)
             call = None if cut is None else taken(trial.state, arguments, cut)
             if call is not None and (not is_small or _has_grown(trial, call, number)):
                 done.update(axes)
@@ -180,7 +180,7 @@ def _squares(trial: Trial, arguments: list[Any], found: Sequence[SizeGroup]) -> 
         both = [group for group in found if any(one in group.axes for one in last)]
         if tensor.dim() > 1 and len(both) == 2 and both[0].size == both[1].size and has_zeros_in_place(tensor):
             axes = tuple(dict.fromkeys([*both[0].axes, *both[1].axes]))
-            grown = to_size(trial, axes, larger(both[0].size, generator), apart=trial.state.chooses)(tensors)
+            grown = to_size(trial, axes, larger(both[0].size, generator), apart=trial.state.traits.chooses)(tensors)
             call = None if grown is None else taken(trial.state, arguments, grown)
             if call is not None:
                 yield SizeGroup(axes=axes, size=both[0].size, call=call, may_shrink=False, is_square=True)

@@ -146,7 +146,7 @@ def _taken(state: ReferenceState, before: list[Any], changed: list[Any]) -> tupl
 
 def _if_exact(trial: Trial, call: list[Any], answer: Answer, finding: GateFinding | None) -> GateFinding | None:
     """A finding where the reference is exact."""
-    is_sure = finding is not None and trial.state.scales_on(call, answer.tensors, OWN) is not None
+    is_sure = finding is not None and trial.state.accuracy.scales_on(call, answer.tensors, OWN) is not None
     return finding if is_sure else None
 
 

@@ -23,8 +23,8 @@ from workers.referee.errors import Refused
 from workers.referee.gates.checks.calls import fetched_if_taken, judge_outputs
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import DEGENERATE, OWN, PADDED, Distribution, changes
-from workers.referee.state import SMALL_BYTES
 from workers.referee.trial import Trial
+from workers.referee.tried_values import SMALL_BYTES
 
 BY = 1e-7
 """By how much values are moved, at most: what is computed of zeros is next to nothing then."""
@@ -43,13 +43,13 @@ def at_ties(trial: Trial) -> GateFinding | None:
     """What is wrong with a step at zeros and equal values, and with its outputs for minute ones. A kernel may raise an
     exception there."""
     state = trial.state
-    if not state.problem.is_step or state.mutates or not state.takes_ties_forward:
+    if not state.problem.is_step or state.mutates or not state.traits.takes_ties_forward:
         return None
     if trial.bytes_of(trial.draw(0, DEGENERATE)) > SMALL_BYTES:
         return None
     tied = next((one for kind in (DEGENERATE, PADDED) if (one := _drawn(trial, kind)) is not None), None)
     found = None if tied is None else _judged(trial, *tied, nearby=_nearby(trial, tied[1]))
-    small = (one for kind in state.minute_forward if (one := _drawn(trial, kind)) is not None)
+    small = (one for kind in state.tried.minute_forward if (one := _drawn(trial, kind)) is not None)
     minute = None if found is not None else next(small, None)
     return found if minute is None else _judged(trial, *minute, nearby=[])
 
@@ -87,7 +87,7 @@ def _judged(
                 continue  # is judged as it is
             name = state.problem.gradient_names[index - first]
             wrong = wrong or _wrong_sum(name, value, wanted, near)
-        if index >= first or state.chooses:
+        if index >= first or state.traits.chooses:
             value.copy_(wanted)
     finding = judge_outputs(trial, fetched, answer, scales, where)
     return failed(f"{where}: {wrong}") if finding is None and wrong else finding

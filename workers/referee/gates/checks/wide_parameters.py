@@ -83,7 +83,7 @@ def with_wide_parameters(trial: Trial) -> GateFinding | None:
 def _on_widest(trial: Trial, variant: ModelVariant) -> GateFinding | None:
     """What is wrong for the widest parameters of a kind for which the reference is exact."""
     problem, seed = trial.state.problem, secrets.randbits(SEED_BITS)
-    may_tie = trial.state.knows_ties and not chooses_computed(trial.state.analysis)
+    may_tie = trial.state.traits.knows_ties and not trial.state.traits.chooses_computed
     for width, signed in WIDTHS:
         with problem.wide_parameters(seed, variant, width, signed=signed, zeros=signed and may_tie) as has_any:
             if not has_any:
@@ -103,7 +103,7 @@ def _fit_call(trial: Trial) -> Call | None:
     kinds = [AS_DRAWN] if state.problem.is_step else [ROWS, AS_DRAWN]
     for kind in [OWN] if chooses_computed(state.analysis) else kinds:
         arguments = _of_rows(state, own) if kind is ROWS else own
-        found = state.steady_answer(arguments, kind)
+        found = state.accuracy.steady_answer(arguments, kind)
         if found is not None and all(map(_is_exact, found[1], found[0].tensors)):
             return Call(arguments, kind, *found)
     return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -26,6 +26,11 @@ class TopOfRows:
     aliases: frozenset[tuple[int, int]] = frozenset()
     shares: frozenset[tuple[int, int | None]] = frozenset()
     modes: frozenset[tuple[int, str]] = frozenset()
+
+    @property
+    def accuracy(self) -> Self:
+        """All of it in one."""
+        return self
 
     def scales_on(
         self, arguments: list[Any], outputs: list[torch.Tensor], _distribution: object, *, in_place: bool = False

@@ -55,7 +55,7 @@ def by_accumulators(x: torch.Tensor, count: int = 64) -> torch.Tensor:
 def judged(state: ReferenceState, x: torch.Tensor, actual: torch.Tensor) -> str | None:
     """As a call on a derived shape is judged: on its very values, beside what is known of the announced shape."""
     expected = state.expected([x]).tensors
-    own = state.scales_on([x], expected, OWN)
+    own = state.accuracy.scales_on([x], expected, OWN)
     known = state.scales(0, OWN)
     assert own is not None
     assert known is not None

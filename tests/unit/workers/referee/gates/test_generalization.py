@@ -50,14 +50,14 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     problem.run = lambda arguments: Answer.of(arguments[0] * _as_wide(answer, arguments[0].shape[1]))
     state.metas = lambda _number: [TensorMeta.of(WEIGHT)]
     state.expected = problem.run
-    state.usable = lambda _number: ()
-    state.left_out = state.unvarying = ()
+    state.tried.usable = lambda _number: ()
+    state.tried.left_out = state.unvarying = ()
     state.set_numbers = [0]
-    state.named_indices, state.knows_ties, state.place = (), True, SimpleNamespace(is_gpu=False)
+    state.traits.named_indices, state.traits.knows_ties, state.place = (), True, SimpleNamespace(is_gpu=False)
     state.changed = lambda arguments, _kind: arguments
     problem.argument_names = ("x",)
-    state.names, state.analysis = {"mul"}, SimpleNamespace(operators=[])
-    state.chooses = state.mutates = problem.is_step = False
+    state.traits.names, state.analysis = {"mul"}, SimpleNamespace(operators=[])
+    state.traits.chooses = state.mutates = problem.is_step = False
     trial.is_called_on = True  # an ordinary call takes more of a state than there is here
     return trial
 
@@ -95,10 +95,10 @@ def test_a_finding_far_from_the_announced_sizes_counts_where_it_comes_again_and_
         assert loaded(session, [("weight", WEIGHT)])
         trial = trial_on(session, WEIGHT + 1.0)
         assert _again(trial, list, 9, "here") is None  # nothing is known of the reference's error
-        trial.state.scales_on = lambda *_given: (ErrorScale(),)
-        trial.state.cancels = lambda *_given: True
+        trial.state.accuracy.scales_on = lambda *_given: (ErrorScale(),)
+        trial.state.accuracy.cancels = lambda *_given: True
         assert _again(trial, list, 9, "here") is None
-        trial.state.cancels = lambda *_given: False
+        trial.state.accuracy.cancels = lambda *_given: False
         finding = _again(trial, list, 9, "here")
         assert finding is not None
         assert finding.detail.startswith("here: the output")
@@ -248,13 +248,13 @@ def test_more_truths_are_counted_than_a_float_can_count() -> None:
     trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
     state = trial.state
     trial.draw = lambda *_given: [torch.rand(80, 4) < 0.5]
-    state.names, state.metas = {"sum"}, lambda _number: [TensorMeta.of(torch.zeros((), dtype=torch.int64))]
+    state.traits.names, state.metas = {"sum"}, lambda _number: [TensorMeta.of(torch.zeros((), dtype=torch.int64))]
     state.expected = state.problem.run = lambda arguments: Answer.of(arguments[0].sum(dim=0))
     ((arguments, change),) = _counted(trial, [((0, 0),), ((0, 1),)])
     assert int(arguments[0].sum()) == arguments[0].shape[0] > MOST_COUNTED
     assert arguments[0].shape[1] == 1
     assert change is not None
-    state.names = {"add"}
+    state.traits.names = {"add"}
     assert not list(_counted(trial, [((0, 0),)]))
 
 

@@ -23,9 +23,6 @@ class Draws:
         self.place = TensorDevice()
         self.names: list[str] = []
 
-    def usable(self, _number: int) -> list[Distribution]:
-        return [TELLING[0]]
-
     def draw(self, _number: int, distribution: Distribution) -> list[Any]:
         self.names.append(distribution.name)
         return [torch.full((4,), float(len(self.names)))]
@@ -41,7 +38,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("ticks")
 def test_further_draws_are_made_while_there_is_time_and_each_is_given_out_once() -> None:
     draws = Draws()
-    preparation = Preparation(draws)
+    preparation = Preparation(draws, lambda _number: [TELLING[0]])
     preparation.prepare(until=3.0)
     planned = LEAST_DRAWS + TIMED_DRAWS
     assert len(draws.names) == planned + 3
@@ -57,5 +54,5 @@ def test_further_draws_are_made_while_there_is_time_and_each_is_given_out_once()
 def test_no_more_is_drawn_than_memory_is_meant_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "MOST_BYTES", 40)
     draws = Draws()
-    Preparation(draws).prepare(until=9.0)
+    Preparation(draws, lambda _number: [TELLING[0]]).prepare(until=9.0)
     assert len(draws.names) == 3

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import against, frozen, honest, loaded, open_blocks  # noqa: F401 - a fixture
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.judgement import number_of
 from workers.referee.comparison.output_structure import Answer
@@ -23,7 +23,7 @@ WEIGHT = torch.arange(4.0)
 def trial_of(session: RunnerSession) -> Any:
     """The session's candidate multiplies by `WEIGHT`."""
     problem = SimpleNamespace(tolerances=tolerances(None), gradient_names=(), is_step=False)
-    state = SimpleNamespace(
+    state = a_reference(
         problem=problem,
         aliases=frozenset(),
         shares=frozenset(),

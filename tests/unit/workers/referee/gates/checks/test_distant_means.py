@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.error_scales import scales_of
 from workers.referee.comparison.output_structure import Answer
@@ -46,7 +46,7 @@ def tried(check: Callable[[Any], Any], source: str, formula: Formula, **names: A
     problem = SimpleNamespace(
         tolerances=tolerances(None), gradient_names=(), is_step=False, limits=Limits(), forward_arguments=list
     )
-    state = SimpleNamespace(
+    state = a_reference(
         aliases=frozenset(),
         shares=frozenset(),
         mutates=False,

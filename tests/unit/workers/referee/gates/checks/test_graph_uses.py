@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
@@ -135,7 +135,7 @@ def examined(
             "draw": drawn,
             "metas": lambda _number: [TensorMeta.of(one) for one in flatten(step(*drawn()))],
         }
-        trial = a_trial(session=session, problem=problem, state=SimpleNamespace(**{**known, **state}))
+        trial = a_trial(session=session, problem=problem, state=a_reference(**{**known, **state}))
         finding = check(trial)
         return None if finding is None else finding.detail, trial.notes
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
@@ -120,7 +119,7 @@ def examined(source: str, check: Any = two_instances, problem: Problem | None = 
     problem = problem or Problem()
     with against(honest) as session:
         assert session.load(source, [4], problem.state(), seed=1, copy_state=True, threads=1, limit_s=10.0)
-        state = SimpleNamespace(
+        state = a_reference(
             problem=problem,
             aliases=frozenset(),
             shares=frozenset(),

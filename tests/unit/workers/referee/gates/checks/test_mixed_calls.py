@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
@@ -46,7 +46,7 @@ def on_trial(session: RunnerSession | None, source: str, *shape: int) -> Any:
         forward_arguments=list,
         with_cotangents=list,
     )
-    state = SimpleNamespace(
+    state = a_reference(
         aliases=frozenset(),
         shares=frozenset(),
         mutates=False,

@@ -31,11 +31,11 @@ def found_in(trial: Any) -> tuple[str | None, list[str]]:
 def trial_with(session: Any, source: str, *, fit: bool = True) -> Any:
     trial = on_trial(session, source, 40, 24)
     state = trial.state
-    state.usable = lambda _number: [Distribution(name="own", transform=None), PADDED]
+    state.tried.usable = lambda _number: [Distribution(name="own", transform=None), PADDED]
     state.changed = drawn
-    state.can_judge = lambda *_given: True
-    state.fit_scales = lambda *_given: (ErrorScale(),) if fit else None
-    state.named_indices, state.knows_ties = (), False
+    state.accuracy.can_judge = lambda *_given: True
+    state.accuracy.fit_scales = lambda *_given: (ErrorScale(),) if fit else None
+    state.traits.named_indices, state.traits.knows_ties = (), False
     state.place = type("Place", (), {"is_gpu": False})
     state.problem.is_step = True  # nothing is close to anything
     return trial
@@ -67,11 +67,11 @@ def test_who_refuses_odd_sizes_passes() -> None:
 def test_masks_let_nothing_through_at_odd_sizes(source: str) -> None:
     with against(honest) as session:
         trial = trial_with(session, source)
-        trial.state.usable = lambda _number: ()
+        trial.state.tried.usable = lambda _number: ()
         trial.draw = trial.state.draw = lambda *_given: [torch.rand(40, 24), torch.ones(40, 24, dtype=torch.bool)]
         trial.state.unvarying = unvarying(trial.draw() for _ in range(3))
         trial.state.expected = lambda arguments: Answer.of(2.0 * arguments[0] * arguments[1])
-        trial.state.names, trial.state.problem.argument_names = {"mul"}, ("x", "mask")
+        trial.state.traits.names, trial.state.problem.argument_names = {"mul"}, ("x", "mask")
         found, notes = found_in(trial)
     assert (found is not None) == ("% 8" in source)
     assert found is not None or notes

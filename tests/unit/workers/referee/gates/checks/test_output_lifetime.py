@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
@@ -48,7 +48,7 @@ def test_an_output_in_memory_of_its_own_is_held_whatever_else_a_call_changes(cou
     metas = [TensorMeta(dtype="float32", shape=(40, 8))] * (1 + returns_mean)
     returned = "torch.sub(x, mean, out=y)" + ", mean" * returns_mean
     problem = SimpleNamespace(tolerances=tolerances(None), gradient_names=(), is_step=False)
-    state = SimpleNamespace(
+    state = a_reference(
         aliases=frozenset([(1, 1)] if returns_mean else []),
         shares=frozenset(),
         mutates=True,

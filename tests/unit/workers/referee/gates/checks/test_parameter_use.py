@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.problem_messages import StatePart
 from workers.referee.comparison.output_structure import Answer
@@ -61,7 +60,7 @@ def remarks(source: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     problem = Problem()
     with against(honest) as session:
         assert session.load(source, [4], problem.state(), seed=1, copy_state=True, threads=1, limit_s=10.0)
-        state = SimpleNamespace(
+        state = a_reference(
             problem=problem,
             aliases=frozenset(),
             shares=frozenset(),

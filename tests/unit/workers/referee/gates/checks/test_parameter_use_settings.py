@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
@@ -73,7 +72,7 @@ def a_draw(_number: int, kind: Distribution) -> list[Any]:
 
 def judged(source: str, monkeypatch: pytest.MonkeyPatch, *, matter: bool = False) -> tuple[str | None, list[str]]:
     problem = Problem()
-    state = SimpleNamespace(
+    state = a_reference(
         problem=problem,
         aliases=frozenset(),
         shares=frozenset(),

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
@@ -51,7 +51,7 @@ def expected(arguments: list[Any]) -> Answer:
 def on_trial(session: RunnerSession, source: str, *, is_step: bool = False) -> Any:
     assert session.load(source, [KINDS], [], seed=1, copy_state=True, threads=1, limit_s=10.0)
     problem = SimpleNamespace(tolerances=tolerances(None), gradient_names=(), limits=Limits(), is_step=is_step)
-    state = SimpleNamespace(
+    state = a_reference(
         aliases=frozenset(),
         shares=frozenset(),
         mutates=frozenset(),

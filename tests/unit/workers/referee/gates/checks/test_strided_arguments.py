@@ -9,7 +9,7 @@ import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
 from tests.unit.workers.referee.gates.checks.test_surroundings import on_trial
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
@@ -88,7 +88,7 @@ def test_a_step_that_reads_views_by_their_memory_is_named() -> None:
                 tolerances=tolerances(None),
                 forward_arguments=plan.forward_arguments,
             )
-            state = SimpleNamespace(
+            state = a_reference(
                 draw=lambda *_given: [x, x + 1, DENSE],
                 expected=lambda arguments: Answer.of((2.0 * arguments[0], (2.0 * arguments[1],))),
                 metas=lambda _number: [TensorMeta.of(x)] * 2,

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
@@ -70,7 +70,7 @@ def on_trial(session: RunnerSession, source: str, **state: Any) -> Any:
         "draw": lambda *_given: [torch.rand(300, 4)],
         "metas": lambda _number: [TensorMeta(dtype="float32", shape=(300, 4))],
     }
-    return a_trial(session=session, problem=problem, state=SimpleNamespace(**{**known, **state}))
+    return a_trial(session=session, problem=problem, state=a_reference(**{**known, **state}))
 
 
 def tried(source: str, team: ThreadTeam) -> tuple[str | None, list[str]]:

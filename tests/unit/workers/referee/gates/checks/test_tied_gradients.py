@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.unit.workers.referee.boundary.test_runner_client import against, honest
-from tests.unit.workers.referee.trials import a_trial
+from tests.unit.workers.referee.trials import a_reference, a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
@@ -87,7 +87,7 @@ def examined(source: str, **changes: Any) -> str | None:
             "otherwise_rounded": lambda *_given: [],
             "other_choices": lambda *_given: [],
         }
-        state = SimpleNamespace(**{**known, **changes})
+        state = a_reference(**{**known, **changes})
         finding = at_ties(a_trial(session=session, problem=problem, state=state))
         return None if finding is None else finding.detail
 

@@ -44,7 +44,11 @@ class State:
             limits=None,
         )
         self.analysis = SimpleNamespace(operators=(), other_forms=(), outputs=())
-        self.is_large, self.knows_ties = False, True
+        self.is_large = False
+        self.traits = SimpleNamespace(knows_ties=True, chooses_computed=False)
+        self.accuracy = SimpleNamespace(
+            steady_answer=self.steady_answer, scales_on=lambda *_given: None, otherwise_rounded=lambda *_given: []
+        )
         self.aliases = self.shares = self.mutates = frozenset[int]()
         self.place = SimpleNamespace(is_gpu=False)
         self.tried: list[tuple[ModelVariant, float]] = []
@@ -72,12 +76,6 @@ class State:
 
     def known_scales(self, _kind: Distribution) -> tuple[ErrorScale, ...]:
         return (ErrorScale(),)
-
-    def scales_on(self, *_given: object) -> None:
-        return None
-
-    def otherwise_rounded(self, *_given: object) -> list[list[torch.Tensor]]:
-        return []
 
 
 def judged(
