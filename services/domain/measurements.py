@@ -8,7 +8,9 @@ from enum import StrEnum
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """A distribution of one call's duration, in microseconds."""
+    """A distribution of one call's duration, in microseconds. A sample is one call on a CPU. On GPUs, and for calls too
+    short to be timed singly, it is the total time of a batch divided by its calls: what one call does for others counts.
+    """
 
     median_us: float
     mean_us: float
@@ -17,7 +19,7 @@ class Latency:
     ci95_us: tuple[float, float]
     """Bootstrap 95 % confidence interval of the median."""
     samples: int
-    """Number of timed calls."""
+    """Number of timed calls, or of batches."""
     mode: str | None = None
     """Of `compile_max` which way of compiling it was: `max-autotune-no-cudagraphs`, or `tuned` for the options
     `max_autotune`, `coordinate_descent_tuning` and `triton.multi_kernel`. Null for everything else."""
