@@ -9,8 +9,7 @@ from enum import StrEnum
 @dataclass(frozen=True, kw_only=True)
 class Latency:
     """A distribution of one call's duration, in microseconds. A sample is one call on a CPU. On GPUs, and for calls too
-    short to be timed singly, it is the total time of a batch divided by its calls: what one call does for others counts.
-    """
+    short to be timed singly, it is the total time of a batch divided by its calls: work for other calls counts."""
 
     median_us: float
     mean_us: float
