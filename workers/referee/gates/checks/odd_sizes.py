@@ -27,6 +27,8 @@ from workers.referee.trial import Trial
 ODD_SLOT = 9100
 SHORTER = 8
 """Share of a size by which it is shorter at most: one of so many."""
+VECTOR = 8
+"""Elements of the shortest usual vector: a remainder of one has no two values that are equal."""
 
 
 def on_odd_sizes(trial: Trial, groups: Sequence[SizeGroup], notes: list[str]) -> GateFinding | None:
@@ -64,6 +66,7 @@ def _odd(trial: Trial, groups: Sequence[SizeGroup]) -> list[Any] | None:
     for group in groups:
         size = group.size - 1 - generator.randrange(max(1, group.size // SHORTER))
         size -= 1 - size % 2
+        size -= 2 * (size % VECTOR == 1)
         if group.may_shrink and size > 0:
             tensors = to_size(trial, group.axes, size, apart=state.traits.chooses)(flatten(given))
             cut = None if tensors is None else taken(state, given, tensors)

@@ -11,7 +11,7 @@ from tests.unit.workers.referee.boundary.test_runner_client import against, hone
 from tests.unit.workers.referee.gates.checks.test_mixed_calls import DOUBLE, REFUSES, on_trial
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
-from workers.referee.gates.checks.odd_sizes import on_odd_sizes
+from workers.referee.gates.checks.odd_sizes import VECTOR, _odd, on_odd_sizes
 from workers.referee.gates.checks.size_groups import announced, size_groups
 from workers.referee.inputs.distributions import PADDED, Distribution, drawn
 from workers.referee.inputs.unvarying import unvarying
@@ -53,6 +53,16 @@ def test_rows_of_zeros_come_where_no_size_is_that_of_whole_tiles(source: str, fi
     else:
         assert found is None
         assert [note.partition(",")[0].split()[:4] for note in notes] == [["passed", "on", "derived", "shapes"]]
+
+
+def test_no_remainder_is_a_single_element() -> None:
+    with against(honest) as session:
+        trial = trial_with(session, DOUBLE)
+        groups = list(size_groups(trial, announced(trial)))
+        calls = [_odd(trial, groups) for _ in range(40)]
+    sizes = {size for call in calls if call is not None for size in call[0].shape}
+    assert sizes
+    assert {size % VECTOR for size in sizes} <= {3, 5, 7}
 
 
 def test_who_refuses_odd_sizes_passes() -> None:
