@@ -70,6 +70,7 @@ def batched(
         started, rounds = time.monotonic(), 0
         while rounds < LEAST_ROUNDS or not _enough((samples.candidate, samples.baseline), idle, budget, started):
             inputs = [values.separate() for _ in range(MOST_CALLS)]
+            steps.now_and_then(lambda: [side.session.call(side.slot, side.model) for side in (candidate, baseline)])
             turns = [(candidate, ours, candidate.model), (baseline, theirs, baseline.model), (baseline, theirs, IDLE)]
             for side, opened, model in generator.sample(turns, len(turns)):
                 slots = generator.sample(opened, MOST_CALLS)  # no order says which call comes next

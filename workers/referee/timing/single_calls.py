@@ -194,6 +194,7 @@ def interleaved(
         new = inputs.fresh and not values.always_drawn and sum(samples.fresh) < CHECKED_FRESH
         keep = last or new or count in chosen or generator.random() < LATER_CHECKS
         steps.step((candidate.slot, baseline.slot))
+        steps.now_and_then(lambda: [_one(side, values.pool[0]) for side in (candidate, baseline)])
         fetched = _pair(candidate, baseline, inputs, samples, cost, generator, keep=keep)
         spent = time.monotonic()
         if fetched is not None:

@@ -12,7 +12,7 @@ from workers.ipc.tensors import flatten
 from workers.referee.boundary.slots import Slot
 from workers.referee.gates.checks.attribution import library_work, watched_calls
 from workers.referee.gates.checks.background_work import work_outside
-from workers.referee.gates.checks.calls import judge_inputs, judge_on_values, try_draw
+from workers.referee.gates.checks.calls import answer_of, judge_inputs, judge_on_values, try_draw
 from workers.referee.gates.checks.deferred_work import hides, put_off, read_again
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, rebuilt
@@ -21,7 +21,7 @@ from workers.referee.timing.output_checks import Beside
 from workers.referee.timing.parameter_steps import UNCHANGED, ParameterSteps, stepping
 from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import is_stable, is_told
-from workers.referee.trial import Measured, Trial
+from workers.referee.trial import UNCHANGING, Measured, Trial
 
 POOL = 3
 ONE_DRAW_BYTES = 2 << 30
@@ -159,13 +159,18 @@ def _budget(trial: Trial, number: int) -> SamplingBudget:
 
 @contextlib.contextmanager
 def steps_of(trial: Trial, sides: Sequence[Side]) -> Iterator[ParameterSteps]:
-    """Parameters that change between the timed calls of some sides, the candidate's among them, where gradients are
-    judged."""
-    if not trial.state.problem.is_step:
+    """Parameters that change between the timed calls of some sides, the candidate's among them: where gradients are
+    judged, and on CPUs unless the candidate lacks some or is remarked on for not seeing that they change."""
+    keeps_them = trial.missing or any(note.startswith(UNCHANGING) for note in trial.notes)
+    if not trial.state.problem.is_step and (trial.state.place.is_gpu or keeps_them):
         yield UNCHANGED
         return
     sessions = list(dict.fromkeys(side.session for side in sides))
-    with stepping(trial.state.problem, sessions, [side.slot for side in sides]) as steps:
+
+    def is_fit() -> bool:
+        return trial.state.problem.is_step or answer_of(trial, trial.draw(0, OWN)) is not None
+
+    with stepping(trial.state.problem, sessions, [side.slot for side in sides], is_fit=is_fit) as steps:
         yield steps
 
 

@@ -20,8 +20,9 @@ OWN = 0
 class Problem:
     """A reference with one parameter, whose value is the number of the seed that is in effect."""
 
-    def __init__(self, *, applies: bool = True) -> None:
+    def __init__(self, *, applies: bool = True, is_step: bool = True) -> None:
         self.applies = applies
+        self.is_step = is_step
         self.seeds = [OWN]
 
     @contextlib.contextmanager
@@ -59,8 +60,10 @@ def a_slot() -> Any:
     return SimpleNamespace(state=None)
 
 
-def steps_of(problem: Any, sessions: list[Any], slots: list[Any]) -> contextlib.AbstractContextManager[Any]:
-    return stepping(problem, sessions, slots)
+def steps_of(
+    problem: Any, sessions: list[Any], slots: list[Any], **options: Any
+) -> contextlib.AbstractContextManager[Any]:
+    return stepping(problem, sessions, slots, **options)
 
 
 def test_each_single_call_finds_other_parameters_than_the_one_before_it_in_both_processes() -> None:
@@ -93,6 +96,40 @@ def test_a_timed_call_is_judged_with_the_parameters_that_it_found() -> None:
         with steps.judging(slot):
             assert candidate.weight == problem.seeds[-1] == found
         assert problem.seeds == [OWN]
+
+
+def test_in_inference_parameters_change_now_and_then_and_a_call_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, candidate, baseline, slot = Problem(is_step=False), Session(), Session(), a_slot()
+    called = list[tuple[int, int]]()
+    with steps_of(problem, [candidate, baseline], [slot]) as steps:
+        steps.step([slot])
+        steps.take([slot])
+        with steps.judging(slot):
+            assert candidate.weight == problem.seeds[-1] == OWN
+        for share in (0.0, 1.0, 0.0, 1.0):
+            monkeypatch.setattr(parameter_steps, "CHANGES", share)
+            steps.now_and_then(lambda: called.append((candidate.weight, baseline.weight)))
+            with steps.judging(slot):
+                assert problem.seeds[-1] == candidate.weight
+        assert slot.state is None
+    assert [own for own, _ in called] == [own for _, own in called]
+    assert len({OWN, *(own for own, _ in called)}) == 3
+    assert candidate.weight == OWN
+
+
+def test_nothing_changes_where_the_reference_is_not_fit_for_other_parameters() -> None:
+    problem, seen = Problem(is_step=False), list[int]()
+    with steps_of(problem, [Session()], [a_slot()], is_fit=lambda: bool(seen.append(problem.seeds[-1]))) as steps:
+        assert not steps.has_any
+    assert len(seen) == 1
+    assert OWN not in seen
+
+
+def test_in_a_training_nothing_changes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameter_steps, "CHANGES", 1.0)
+    with steps_of(Problem(), [candidate := Session()], [a_slot()]) as steps:
+        steps.now_and_then(lambda: pytest.fail("nothing has changed"))
+    assert candidate.weight == OWN
 
 
 def test_parameters_have_their_own_values_afterwards() -> None:
