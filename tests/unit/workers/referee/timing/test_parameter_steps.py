@@ -119,7 +119,12 @@ def test_in_inference_parameters_change_now_and_then_and_a_call_follows(monkeypa
 
 def test_nothing_changes_where_the_reference_is_not_fit_for_other_parameters() -> None:
     problem, seen = Problem(is_step=False), list[int]()
-    with steps_of(problem, [Session()], [a_slot()], is_fit=lambda: bool(seen.append(problem.seeds[-1]))) as steps:
+
+    def is_fit() -> bool:
+        seen.append(problem.seeds[-1])
+        return False
+
+    with steps_of(problem, [Session()], [a_slot()], is_fit=is_fit) as steps:
         assert not steps.has_any
     assert len(seen) == 1
     assert OWN not in seen
