@@ -11,9 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from workers.referee.timing.statistics import NoFigureError, Ratio, Uncertainty, paired_ratio
-
-Z = 1.96
+from workers.referee.timing.statistics import NoFigureError, Ratio, Uncertainty, Z, paired_ratio
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,7 @@ LEAST, ENOUGH, MOST = 10, 12, 24
 PATIENCE = 2.5
 """Budgets after which the samples must do."""
 SLOPES = 6
-"""Rounds with a short batch beside the long one."""
+"""Rounds with a short batch before the long one."""
 LOOKS = 2
 """Calls of each batch of a candidate's that are looked at."""
 SINGLE_LOOKS = 1 / 3

@@ -26,13 +26,13 @@ from workers.runner.protocol import TimeBatch
 
 WORK_S = 1e-4
 PROTOCOL_S = 2e-5
-"""Of each call, beside the work."""
+"""Of each call, in addition to the work."""
 BATCH_S = 3e-4
 """Of each batch."""
 ROOM = 32
 """Calls that a scheme may work ahead for: it need not know how many there will be."""
 Scheme = Callable[[int, int], tuple[float, float]]
-"""From a call's number in its batch, and among all calls, seconds within its events and beside them."""
+"""From a call's number in its batch, and among all calls, seconds within its events and outside of them."""
 
 
 def honest(_index: int, _number: int) -> tuple[float, float]:
@@ -81,12 +81,12 @@ class Machine:
     def ask(self, batch: TimeBatch, _expected: type[BatchTimed], *, limit_s: float) -> tuple[BatchTimed, float]:
         assert limit_s > 0
         calls = self._calls(len(batch.slots))
-        wall = BATCH_S + sum(within + beside + PROTOCOL_S for within, beside in calls)
+        wall = BATCH_S + sum(within + outside + PROTOCOL_S for within, outside in calls)
         return BatchTimed(each=tuple(within for within, _ in calls)), wall
 
     def call_batch(self, slots: Sequence[Slot], model: str) -> float:
         calls = [(0.0, 0.0)] * len(slots) if model == batches.IDLE else self._calls(len(slots))
-        return BATCH_S + sum(within + beside + PROTOCOL_S for within, beside in calls)
+        return BATCH_S + sum(within + outside + PROTOCOL_S for within, outside in calls)
 
     def open_sibling(self, slot: Slot, number: int, *, own_outputs: bool = False) -> Slot:
         return slot.sibling(number, own_outputs=own_outputs)
@@ -130,7 +130,7 @@ def test_work_for_other_calls_gains_nothing_on_a_gpu(scheme: Scheme) -> None:
 
 
 @pytest.mark.parametrize("scheme", [behind, half_behind])
-def test_work_beside_the_events_shows_on_the_referees_clock(scheme: Scheme) -> None:
+def test_work_outside_of_the_events_shows_on_the_referees_clock(scheme: Scheme) -> None:
     samples = measured(scheme, cuda_events.interleaved)
     assert hides(samples)
     assert samples.hidden_s == pytest.approx(sum(scheme(0, 0)) - statistics.median(samples.candidate), rel=1e-6)
