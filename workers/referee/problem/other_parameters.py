@@ -178,7 +178,8 @@ def _move_on(parameter: torch.Tensor, generator: torch.Generator) -> None:
 
 def _grow(parameter: torch.Tensor, generator: torch.Generator, *, signed: bool) -> None:
     """Give a parameter the size that it has in a trained model: a scale or shift magnitudes about one, a matrix those
-    that keep the size of what it is multiplied with, and here and there a large one. What is as large stays."""
+    that keep the size of what it is multiplied with, and here and there a large one. What is as large moves by up to a
+    fifth: every value is another than before."""
     value, device = widened(parameter), parameter.device
     if not value.is_floating_point() or not value.numel():
         return
@@ -199,7 +200,8 @@ def _grow(parameter: torch.Tensor, generator: torch.Generator, *, signed: bool) 
         parameter.copy_(drawn)
         return
     wanted = USUAL_GAIN * rows.shape[1] ** -0.5 if is_matrix else 1.0
-    grown = drawn * wanted if rms == 0.0 else value * max(1.0, wanted / rms)
+    moved = torch.rand(value.shape, device=device, generator=generator).to(value.dtype) * 0.4 + 0.8
+    grown = drawn * wanted if rms == 0.0 else value * moved * max(1.0, wanted / rms)
     if is_matrix:
         place = torch.randint(0, rows.shape[1], (rows.shape[0], 1), device=device, generator=generator)
         large = drawn.reshape(rows.shape).gather(1, place)

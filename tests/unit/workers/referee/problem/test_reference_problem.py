@@ -507,6 +507,7 @@ def test_ordinary_parameters_have_the_size_of_a_trained_model() -> None:
         super().__init__()
         self.a = torch.nn.Parameter(torch.full((64,), 1e-6))
         self.b = torch.nn.Parameter(torch.randn(16, 64) * 1e-3)
+        self.c = torch.nn.Parameter(torch.randn(64) * 2)
 
     def forward"""
     source = GOOD.replace("    def forward", init)
@@ -518,6 +519,7 @@ def test_ordinary_parameters_have_the_size_of_a_trained_model() -> None:
         assert float(found["a"].abs().min()) >= 0.25
         assert float(found["a"].min()) < 0 < float(found["a"].max())
         assert 0.5 < float(found["b"].square().mean().sqrt()) * 8 < 4
+        assert all(bool((found[name] != usual[name]).all()) for name in "abc")
     with ordinary_parameters(reference, 7, signed=False):
         assert float(dict(reference.state())["a"].min()) >= 0.25
     assert torch.equal(dict(reference.state())["b"], usual["b"])
