@@ -122,6 +122,14 @@ def test_nobody_is_blamed_for_a_time_out_where_the_reference_is_late_as_well(fai
         _run(GateName.INTEGRITY, on_trial(slowdown=4.0))
 
 
+def test_a_card_whose_clocks_have_fallen_is_measured_again(failing: Callable[..., None]) -> None:
+    trial = on_trial()
+    trial.state.place.is_gpu, paces = True, iter([4.0, 1.0])
+    trial.state.bench.slowdown = lambda *_given: next(paces)
+    failing(FaultKind.HUNG, of_baseline=False)
+    assert [one.status for one in _run(GateName.INTEGRITY, trial)] == [GateStatus.FAILED]
+
+
 def test_the_reference_s_pace_is_that_of_its_first_measurement(link: Link) -> None:
     bench, arguments, metas = a_ready_bench(link)
     assert bench.slowdown(arguments, metas) == 0.0  # nothing is known
