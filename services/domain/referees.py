@@ -5,7 +5,7 @@ again it is neither recalled, nor shared, nor exported. Nor is a self-attested o
 
 from __future__ import annotations
 
-REFEREE_VERSION = "15"
+REFEREE_VERSION = "16"
 """A whole number. Raised whenever the gates become stricter: what older referees accepted is no longer proven."""
 CURRENT = int(REFEREE_VERSION)
 SELF_ATTESTED = 0

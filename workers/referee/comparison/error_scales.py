@@ -59,6 +59,17 @@ def without_faint_lines(scale: ErrorScale) -> ErrorScale:
     return dataclasses.replace(scale, faint_row=1.0, faint_column=1.0)
 
 
+def with_lines_of(scale: ErrorScale, other: ErrorScale) -> ErrorScale:
+    """With the errors of another run's worst lines, and its faint ones, where those are larger."""
+    return dataclasses.replace(
+        scale,
+        row=max(scale.row, other.row),
+        column=max(scale.column, other.column),
+        faint_row=max(scale.faint_row, other.faint_row),
+        faint_column=max(scale.faint_column, other.faint_column),
+    )
+
+
 def with_shifts(
     scales: Sequence[ErrorScale], given: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]
 ) -> tuple[ErrorScale, ...]:

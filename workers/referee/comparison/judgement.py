@@ -63,6 +63,11 @@ class Accuracy(Protocol):
         """How exact the reference is on these very arguments; None where a rounding decides too much. With `in_place`,
         `outputs` are the arguments' tensors as the reference leaves them."""
 
+    def with_line_errors(
+        self, scales: Sequence[ErrorScale], arguments: list[Any], outputs: list[torch.Tensor]
+    ) -> tuple[ErrorScale, ...]:
+        """Scales with what roundings of the arguments change in single rows and columns."""
+
     def otherwise_rounded(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
         """What the reference makes of them in float64, in the outputs' dtypes; and, where it chooses among values that
         it computes, of arguments that are rounded once more. Empty where it cannot be run so."""
@@ -183,6 +188,7 @@ def judged_on_values(
     own = standard.accuracy.scales_on(arguments, answer.tensors, distribution)
     if own is not None:
         scales = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
+        scales = standard.accuracy.with_line_errors(scales, arguments, answer.tensors)
         again = judged(answer, scales)
         again.remarks += judgement.remarks
         judgement = again

@@ -186,9 +186,7 @@ def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFin
         where = f"derived shapes {shown(trial.shapes_of(arguments))}"
         before()
         try:
-            finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
-            if finding is not None and change is not None:
-                finding = _again(trial, change, DERIVED_SLOT + index, where)
+            finding = _tried(trial, arguments, change, DERIVED_SLOT + index, where)
         except RunnerFault as fault:
             is_far = change is not None  # from the announced sizes: it may take long there, or much memory
             is_slow = is_far and fault.kind is FaultKind.HUNG and _may_be_slow(trial, arguments, DERIVED_SLOT + index)
@@ -282,9 +280,22 @@ def _again(trial: Trial, change: Change, number: int, where: str) -> GateFinding
         return None
     expected = state.expected(call)
     scales = state.accuracy.scales_on(call, expected.tensors, OWN)
-    if scales is None or state.accuracy.cancels(scales, expected.tensors):
+    if scales is None or state.accuracy.leaves_roundings(scales, expected.tensors):
         return None
     return try_values(trial, call, number, where, expected=expected, scales=scales)
+
+
+def _tried(trial: Trial, arguments: list[Any], change: Change | None, number: int, where: str) -> GateFinding | None:
+    """What is wrong in a call of other shapes; nothing where all that is left of a gradient is what roundings make."""
+    finding = try_values(trial, arguments, number, where)
+    if finding is not None and change is not None:
+        return _again(trial, change, number, where)
+    if finding is None or finding.gate is not None:
+        return finding
+    outputs = trial.state.expected(arguments).tensors
+    scales = trial.state.accuracy.scales_on(arguments, outputs, OWN)
+    left = scales is not None and trial.state.accuracy.leaves_roundings(scales, outputs)
+    return None if left else finding
 
 
 def _changed(

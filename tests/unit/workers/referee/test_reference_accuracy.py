@@ -68,6 +68,23 @@ def test_ties_matter_where_places_are_told(function: Any) -> None:
     assert accuracy_of(run_double=lambda _arguments: []).ties_matter([torch.ones(4, 8)])
 
 
+@pytest.mark.parametrize("cancels", [True, False])
+def test_a_faint_row_hangs_on_roundings_where_its_terms_cancel_and_nowhere_else(cancels: bool) -> None:
+    """A reference that is exact there by luck says nothing of the kernels that are not."""
+    one, other = torch.rand(8, 64, dtype=torch.float64) + 1, torch.zeros(8, 64, dtype=torch.float64)
+    one[3] = 1.0 if cancels else 1e-6
+    other[3] = 1.0 - 1e-6 if cancels else 0.0
+    accuracy = accuracy_of(run_double=lambda arguments: [arguments[0] - arguments[1]], is_step=False)
+    wanted, table = (one - other).float(), tolerances(None)
+    returned = wanted.clone()
+    returned[3] += 1e-8
+
+    (known,) = scales = (ErrorScale(known=True, faint=1.0, rms=1.4),)
+    assert compare(returned, wanted, known, table) is not None
+    (scale,) = accuracy.with_line_errors(scales, [one, other], [wanted])
+    assert (compare(returned, wanted, scale, table) is None) is cancels
+
+
 def of_range(run_double: Any, distribution: Distribution = DEGENERATE, outputs: Any = None) -> Any:
     x = torch.full((4, 8), 0.7)
     accuracy = accuracy_of(
@@ -104,6 +121,14 @@ def test_a_gradient_has_vanished_that_is_mostly_zero_and_usually_is_not() -> Non
     assert not with_a_gradient(rand)._vanishes([output, rand])
     assert not with_a_gradient(zeros)._vanishes([output, zeros])
     assert not with_a_gradient(rand, ())._vanishes([output, zeros])
+
+
+def test_a_gradient_that_is_nothing_by_chance_judges_nobody() -> None:
+    output, zeros, rand = torch.zeros(4), torch.zeros(8), torch.rand(8) + 1.0
+    exact, off = ErrorScale(known=True), ErrorScale(known=True, relative=1e-2)
+    assert with_a_gradient(rand).leaves_roundings((exact, exact), [output, zeros])
+    assert with_a_gradient(rand).leaves_roundings((exact, off), [output, rand])
+    assert not with_a_gradient(rand).leaves_roundings((off, exact), [output, rand])
 
 
 def test_what_hangs_on_a_rounding_is_looked_at_where_nothing_is_known_of_choices() -> None:

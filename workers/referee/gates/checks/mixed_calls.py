@@ -300,7 +300,9 @@ def _tried(
     if again is None or expected is None:
         return None
     scales = trial.state.accuracy.scales_on(again, expected.tensors, mixed.kind)
-    return None if scales is None else try_values(trial, again, slot, where, mixed.kind, expected, scales)
+    if scales is None or trial.state.accuracy.leaves_roundings(scales, expected.tensors):
+        return None
+    return try_values(trial, again, slot, where, mixed.kind, expected, scales)
 
 
 def _described(trial: Trial, mixed: _Mixed, call: list[Any]) -> str:

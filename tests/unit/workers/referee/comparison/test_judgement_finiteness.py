@@ -35,6 +35,9 @@ class Reference:
         """All of it in one."""
         return self
 
+    def with_line_errors(self, scales: Any, _arguments: list[Any], _outputs: list[torch.Tensor]) -> Any:
+        return scales
+
     def otherwise_rounded(self, _arguments: list[Any], _outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
         return []
 

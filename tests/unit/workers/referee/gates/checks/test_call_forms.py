@@ -64,6 +64,7 @@ def examined(check: Any, source: str, arguments: int = 1, outside: float = 1.0) 
             mutates=frozenset(),
             scales=lambda *_given: (ErrorScale(),),
             scales_on=lambda *_given: None,
+            with_line_errors=lambda scales, *_given: scales,
             otherwise_rounded=lambda *_given: [],
             expected=problem.expected,
             draw=lambda *_given: [torch.rand(3, 4) + index for index in range(arguments)],

@@ -31,6 +31,7 @@ def trial_of(session: RunnerSession) -> Any:
         scales=lambda *_given: (ErrorScale(),),
         known_scales=lambda *_given: (ErrorScale(),),
         scales_on=lambda *_given: None,
+        with_line_errors=lambda scales, *_given: scales,
         otherwise_rounded=lambda *_given: [],
     )
     return a_trial(state=state, session=session)

@@ -56,6 +56,7 @@ def tried(check: Callable[[Any], Any], source: str, formula: Formula, **names: A
         draw=draw,
         scales=lambda number, distribution: scales_on(draw(number, distribution)),
         scales_on=scales_on,
+        with_line_errors=lambda scales, *_given: scales,
         other_choices=lambda *_given: [],
         otherwise_rounded=lambda *_given: [],
         expected=lambda arguments: Answer.of(formula(arguments[0])),

@@ -127,6 +127,7 @@ def examined(
             "knows_ties": True,
             "scales": lambda *_given: (ErrorScale(),) * 4,
             "scales_on": lambda *_given, **_more: (ErrorScale(),) * 4,
+            "with_line_errors": lambda scales, *_given: scales,
             "otherwise_rounded": lambda *_given: [],
             "is_ill_conditioned": lambda *_given: False,
             "other_choices": lambda *_given: [],

@@ -127,6 +127,7 @@ def examined(source: str, check: Any = two_instances, problem: Problem | None = 
             scales=lambda *_given: (ErrorScale(),),
             known_scales=lambda *_given: (ErrorScale(),),
             scales_on=lambda *_given: None,
+            with_line_errors=lambda scales, *_given: scales,
             otherwise_rounded=lambda *_given: [],
             expected=lambda arguments: Answer.of(arguments[0] * problem.weight),
             draw=lambda *_given: [torch.rand(3, 4)],

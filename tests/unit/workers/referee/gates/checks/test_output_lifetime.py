@@ -54,6 +54,7 @@ def test_an_output_in_memory_of_its_own_is_held_whatever_else_a_call_changes(cou
         mutates=True,
         scales=lambda *_given: (ErrorScale(),) * len(metas),
         scales_on=lambda *_given, **_more: None,
+        with_line_errors=lambda scales, *_given: scales,
         otherwise_rounded=lambda *_given: [],
         expected=lambda arguments: expected(arguments, returns_mean=returns_mean),
         draw=lambda *_given: [torch.randn(40, 8), torch.randn(40, 8)],

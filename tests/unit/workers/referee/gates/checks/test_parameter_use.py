@@ -67,6 +67,7 @@ def remarks(source: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             mutates=frozenset(),
             scales=lambda *_given: (ErrorScale(),),
             scales_on=lambda *_given: None,
+            with_line_errors=lambda scales, *_given: scales,
             otherwise_rounded=lambda *_given: [],
             expected=problem.expected,
             draw=lambda *_given: [torch.rand(3, 4)],

@@ -81,6 +81,7 @@ def judged(source: str, monkeypatch: pytest.MonkeyPatch, *, matter: bool = False
         takes_ties=True,
         known_scales=lambda *_given: (ErrorScale(),),
         scales_on=lambda *_given: (ErrorScale(),),
+        with_line_errors=lambda scales, *_given: scales,
         is_steady_on=lambda *_given: True,
         measured_scales=lambda _number, kind, _metas: (ErrorScale(),) if kind is PADDED else None,
         ties_matter=lambda _arguments: matter,

@@ -57,6 +57,7 @@ def on_trial(session: RunnerSession, source: str, *, is_step: bool = False) -> A
         mutates=frozenset(),
         scales=lambda *_given: (ErrorScale(),),
         scales_on=lambda *_given: None,
+        with_line_errors=lambda scales, *_given: scales,
         otherwise_rounded=lambda *_given: [],
         expected=expected,
         draw=lambda *_given: [torch.randint(0, KINDS, (40,))],

@@ -94,6 +94,7 @@ def test_a_step_that_reads_views_by_their_memory_is_named() -> None:
                 metas=lambda _number: [TensorMeta.of(x)] * 2,
                 scales=lambda *_given: (ErrorScale(),) * 2,
                 scales_on=lambda *_given, **_more: (ErrorScale(),) * 2,
+                with_line_errors=lambda scales, *_given: scales,
                 otherwise_rounded=lambda *_given: [],
                 other_choices=lambda *_given: [],
                 mutates=False,

@@ -65,6 +65,7 @@ def on_trial(session: RunnerSession, source: str, **state: Any) -> Any:
         "chooses": False,
         "scales": lambda *_given: (ErrorScale(),),
         "scales_on": lambda *_given: (ErrorScale(),),
+        "with_line_errors": lambda scales, *_given: scales,
         "otherwise_rounded": lambda *_given: [],
         "expected": lambda arguments: Answer.of(arguments[0] * WEIGHT),
         "draw": lambda *_given: [torch.rand(300, 4)],

@@ -47,7 +47,10 @@ class State:
         self.is_large = False
         self.traits = SimpleNamespace(knows_ties=True, chooses_computed=False)
         self.accuracy = SimpleNamespace(
-            steady_answer=self.steady_answer, scales_on=lambda *_given: None, otherwise_rounded=lambda *_given: []
+            steady_answer=self.steady_answer,
+            scales_on=lambda *_given: None,
+            with_line_errors=lambda scales, *_given: scales,
+            otherwise_rounded=lambda *_given: [],
         )
         self.aliases = self.shares = self.mutates = frozenset[int]()
         self.place = SimpleNamespace(is_gpu=False)
