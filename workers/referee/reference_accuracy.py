@@ -191,6 +191,7 @@ class ReferenceAccuracy:
         for _ in range(ROUNDED_AGAIN if exact else 0):
             moved = scales_of(self._problem.run_double(nudged(arguments)), exact, [()] * len(exact))
             scales = tuple(map(with_lines_of, scales, moved))
+        self._problem.place.release()
         return tuple(scales)
 
     def fit_scales(
@@ -252,9 +253,9 @@ class ReferenceAccuracy:
         first = len(outputs) - len(self._problem.gradient_names)
         return self.is_ill_conditioned(scales[first:], outputs[first:])
 
-    def leaves_roundings(self, scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
-        """Whether a gradient is what is left of terms that cancel each other, or nothing in the reference by chance: of
-        rows of one number that are divided by their length."""
+    def is_rounding_noise(self, scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
+        """Whether a gradient is rounding noise: what is left of terms that cancel each other, as of a row of one number
+        that is divided by its length, or zero in the reference by chance."""
         return self.cancels(scales, outputs) or self._vanishes(outputs)
 
     @staticmethod

@@ -280,13 +280,13 @@ def _again(trial: Trial, change: Change, number: int, where: str) -> GateFinding
         return None
     expected = state.expected(call)
     scales = state.accuracy.scales_on(call, expected.tensors, OWN)
-    if scales is None or state.accuracy.leaves_roundings(scales, expected.tensors):
+    if scales is None or state.accuracy.is_rounding_noise(scales, expected.tensors):
         return None
     return try_values(trial, call, number, where, expected=expected, scales=scales)
 
 
 def _tried(trial: Trial, arguments: list[Any], change: Change | None, number: int, where: str) -> GateFinding | None:
-    """What is wrong in a call of other shapes; nothing where all that is left of a gradient is what roundings make."""
+    """What is wrong in a call of other shapes; nothing where a gradient is rounding noise there."""
     finding = try_values(trial, arguments, number, where)
     if finding is not None and change is not None:
         return _again(trial, change, number, where)
@@ -294,8 +294,8 @@ def _tried(trial: Trial, arguments: list[Any], change: Change | None, number: in
         return finding
     outputs = trial.state.expected(arguments).tensors
     scales = trial.state.accuracy.scales_on(arguments, outputs, OWN)
-    left = scales is not None and trial.state.accuracy.leaves_roundings(scales, outputs)
-    return None if left else finding
+    is_noise = scales is not None and trial.state.accuracy.is_rounding_noise(scales, outputs)
+    return None if is_noise else finding
 
 
 def _changed(

@@ -179,7 +179,7 @@ def _move_on(parameter: torch.Tensor, generator: torch.Generator) -> None:
 def _grow(parameter: torch.Tensor, generator: torch.Generator, *, signed: bool) -> None:
     """Give a parameter the size that it has in a trained model: a scale or shift magnitudes about one, a matrix those
     that keep the size of what it is multiplied with, and here and there a large one. What is as large moves by up to a
-    fifth: every value is another than before."""
+    fifth, so that every value but zeros changes."""
     value, device = widened(parameter), parameter.device
     if not value.is_floating_point() or not value.numel():
         return

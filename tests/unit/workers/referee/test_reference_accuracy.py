@@ -74,7 +74,8 @@ def test_a_faint_row_hangs_on_roundings_where_its_terms_cancel_and_nowhere_else(
     one, other = torch.rand(8, 64, dtype=torch.float64) + 1, torch.zeros(8, 64, dtype=torch.float64)
     one[3] = 1.0 if cancels else 1e-6
     other[3] = 1.0 - 1e-6 if cancels else 0.0
-    accuracy = accuracy_of(run_double=lambda arguments: [arguments[0] - arguments[1]], is_step=False)
+    place = SimpleNamespace(release=lambda: None)
+    accuracy = accuracy_of(run_double=lambda arguments: [arguments[0] - arguments[1]], is_step=False, place=place)
     wanted, table = (one - other).float(), tolerances(None)
     returned = wanted.clone()
     returned[3] += 1e-8
@@ -126,9 +127,9 @@ def test_a_gradient_has_vanished_that_is_mostly_zero_and_usually_is_not() -> Non
 def test_a_gradient_that_is_nothing_by_chance_judges_nobody() -> None:
     output, zeros, rand = torch.zeros(4), torch.zeros(8), torch.rand(8) + 1.0
     exact, off = ErrorScale(known=True), ErrorScale(known=True, relative=1e-2)
-    assert with_a_gradient(rand).leaves_roundings((exact, exact), [output, zeros])
-    assert with_a_gradient(rand).leaves_roundings((exact, off), [output, rand])
-    assert not with_a_gradient(rand).leaves_roundings((off, exact), [output, rand])
+    assert with_a_gradient(rand).is_rounding_noise((exact, exact), [output, zeros])
+    assert with_a_gradient(rand).is_rounding_noise((exact, off), [output, rand])
+    assert not with_a_gradient(rand).is_rounding_noise((off, exact), [output, rand])
 
 
 def test_what_hangs_on_a_rounding_is_looked_at_where_nothing_is_known_of_choices() -> None:

@@ -300,7 +300,7 @@ def _tried(
     if again is None or expected is None:
         return None
     scales = trial.state.accuracy.scales_on(again, expected.tensors, mixed.kind)
-    if scales is None or trial.state.accuracy.leaves_roundings(scales, expected.tensors):
+    if scales is None or trial.state.accuracy.is_rounding_noise(scales, expected.tensors):
         return None
     return try_values(trial, again, slot, where, mixed.kind, expected, scales)
 

@@ -96,9 +96,9 @@ def test_a_finding_far_from_the_announced_sizes_counts_where_it_comes_again_and_
         trial = trial_on(session, WEIGHT + 1.0)
         assert _again(trial, list, 9, "here") is None  # nothing is known of the reference's error
         trial.state.accuracy.scales_on = lambda *_given: (ErrorScale(),)
-        trial.state.accuracy.leaves_roundings = lambda *_given: True
+        trial.state.accuracy.is_rounding_noise = lambda *_given: True
         assert _again(trial, list, 9, "here") is None
-        trial.state.accuracy.leaves_roundings = lambda *_given: False
+        trial.state.accuracy.is_rounding_noise = lambda *_given: False
         finding = _again(trial, list, 9, "here")
         assert finding is not None
         assert finding.detail.startswith("here: the output")

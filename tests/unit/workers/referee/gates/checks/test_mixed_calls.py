@@ -55,7 +55,7 @@ def on_trial(session: RunnerSession | None, source: str, *shape: int) -> Any:
         usable=lambda _number: (),
         known_scales=lambda _kind: (ErrorScale(),),
         scales_on=lambda *_given: (ErrorScale(),),
-        leaves_roundings=lambda *_given: False,
+        is_rounding_noise=lambda *_given: False,
         with_line_errors=lambda scales, *_given: scales,
         otherwise_rounded=lambda *_given: [],
         analysis=SimpleNamespace(operators=()),
